@@ -226,7 +226,7 @@ func wantedState(ns string) disruption.State {
 		}},
 		Pods: []disruption.Pod{{
 			Key: key("web"), Node: ns + "-node-1", Labels: map[string]string{"app": "web"}, Owner: "ReplicaSet/rs", Ready: true,
-			Requests: disruption.Resources{"cpu": "250m", "memory": "1Gi"}, Volumes: []disruption.Volume{{Name: ns + "-pv", Driver: "d.example.org"}}, Unmodelled: []string{"topology spread"},
+			Requests: disruption.Resources{"cpu": "250m", "memory": "1Gi"}, Volumes: []disruption.Volume{{Name: ns + "-pv", Driver: "d.example.org"}},
 			Spread: []core.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: core.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}},
 		}},
 		Budgets: []disruption.PodBudget{{Key: key("web"), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Current: true}},

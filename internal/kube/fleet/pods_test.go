@@ -50,16 +50,14 @@ func TestRequests(t *testing.T) {
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	for spec, want := range map[string][]string{
 		``: nil,
-		`,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}`:                              {"pod affinity"},
-		`,"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"z"}}]}}`: nil,
-		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway"}]`:                                              nil,
-		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`:                                               {"topology spread"},
-		`,"resourceClaims":[{"name":"gpu"}]`:                            {"resource claims"},
-		`,"schedulingGates":[{"name":"g"}],"schedulerName":"mine"`:      {"scheduling gates", "scheduler mine"},
-		`,"schedulerName":"default-scheduler"`:                          nil,
-		`,"workloadRef":{"name":"w","podGroup":"g"}`:                    {"a group of pods that is scheduled as one"},
-		`,"volumes":[{"name":"v","iscsi":{"targetPortal":"x"}}]`:        {"volume v without a claim"},
-		`,"volumes":[{"name":"v","emptyDir":{}},{"name":"s","nfs":{}}]`: nil,
+		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway"}]`: nil,
+		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`:  nil,
+		`,"resourceClaims":[{"name":"gpu"}]`:                                                      {"resource claims"},
+		`,"schedulingGates":[{"name":"g"}],"schedulerName":"mine"`:                                {"scheduling gates", "scheduler mine"},
+		`,"schedulerName":"default-scheduler"`:                                                    nil,
+		`,"workloadRef":{"name":"w","podGroup":"g"}`:                                              {"a group of pods that is scheduled as one"},
+		`,"volumes":[{"name":"v","iscsi":{"targetPortal":"x"}}]`:                                  {"volume v without a claim"},
+		`,"volumes":[{"name":"v","emptyDir":{}},{"name":"s","nfs":{}}]`:                           nil,
 	} {
 		if diff := cmp.Diff(want, podOf(t, "", spec, "").Unmodelled); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", spec, diff)
