@@ -105,7 +105,10 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
 		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
 	},
-	"internal/kube/workload": {house: []string{"pkg/disruption"}, outside: []string{"sigs.k8s.io/controller-runtime/pkg/client"}},
+	"internal/kube/workload": {
+		house:   []string{"internal/kube", "pkg/disruption"},
+		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/controller-runtime/pkg/client"},
+	},
 	"internal/kube/access": {
 		house:   []string{"internal/logging"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
