@@ -174,7 +174,8 @@ func (e *executor) run(ctx context.Context, hook func(http.RoundTripper) http.Ro
 		e.Fatal(err)
 	}
 	r := execute.New(execute.Options{
-		Planner: e, Own: own, Clusters: workload.New(own), Namespaces: []string{e.Namespace}, Now: e.now, Every: 100 * time.Millisecond,
+		Planner: e, Own: own, Clusters: workload.New(own), Namespaces: []string{e.Namespace},
+		Leading: func() bool { return true }, Now: e.now, Every: 100 * time.Millisecond,
 		Instance: "executor", Log: slog.New(slog.NewTextHandler(&e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err := r.Run(ctx); err != nil {
