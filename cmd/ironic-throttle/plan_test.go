@@ -46,7 +46,7 @@ func TestPlanOfAThrottle(t *testing.T) {
 	}{
 		{"plan", "plan", map[string]string{"/v1/plan": plan}, exitYes, "Nothing is planned now: 4 hosts wait\n", ""},
 		{"json", "plan -o json", map[string]string{"/v1/plan": plan}, exitYes, "{\n  \"madeAt\": \"2026-11-24T12:00:00Z\",", ""},
-		{"explanation", "plan --explain metal3/host-1", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, exitYes, "metal3/host-1: no candidate\nA pod came.\n", ""},
+		{"explanation", "plan --explain metal3/host-1", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, exitYes, "A pod came.\n", ""},
 		{"as BMO names it", "plan --explain metal3~host-1 -o json", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, exitYes, "{\n  \"host\": \"metal3/host-1\",", ""},
 		{"no such host", "plan --explain metal3/host-9", map[string]string{"/v1/plan/hosts/metal3/host-9": `{"error":{"code":404,"message":"there is no BareMetalHost \"metal3/host-9\"","field":"name"}}`},
 			exitNo, "", `there is no BareMetalHost "metal3/host-9"`},

@@ -1,9 +1,7 @@
 package statusview
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +35,7 @@ func Plan(p api.Plan, width int) string {
 		made = "by " + string(p.Method) + ", " + made
 	}
 	out.fieldf("plan", "%s: %s, %s and %s looked at", made, amount(p.Hosts, "host"), amount(p.Nodes, "node"), amount(p.Pods, "pod"))
+	out.clusters(p.Clusters)
 	out.actions("HOST", p.Actions)
 	out.actions("TO LOOK AT", p.Reports)
 	out.later(p.Later)
@@ -80,15 +79,20 @@ func endCommand(r *api.PlanRunning) string {
 	return fmt.Sprintf("kubectl annotate bmh -n %s %s ironic-throttle.metal3.io/command-", namespace, name)
 }
 
+// done is what becomes of the hosts of a decision.
+var done = map[api.PlanDecision]string{
+	api.PlanRelease: "released", api.PlanReplace: "replaced by a cheaper one", api.PlanReprovision: "provisioned again", api.PlanReport: "looked at",
+}
+
 // planHeadline is the one thing that matters.
 func planHeadline(p api.Plan) string {
-	if len(p.Actions) == 0 {
-		switch {
-		case p.Blocked != "":
-			return "Nothing is planned now: " + p.Blocked
-		case len(p.Later) > 0:
-			return fmt.Sprintf("Nothing could be released or provisioned again now; %s for later", amount(len(p.Later), "candidate"))
-		}
+	switch {
+	case len(p.Actions) > 0:
+	case p.Blocked != "":
+		return "Nothing is planned now: " + p.Blocked
+	case len(p.Later) > 0:
+		return fmt.Sprintf("Nothing could be released or provisioned again now; %s for later", amount(len(p.Later), "candidate"))
+	default:
 		return "Nothing could be released or provisioned again"
 	}
 	hosts := map[api.PlanDecision]int{}
@@ -101,35 +105,30 @@ func planHeadline(p api.Plan) string {
 	var parts []string
 	for _, d := range api.PlanDecisions() {
 		if n := hosts[d]; n > 0 {
-			parts = append(parts, amount(n, "host")+" could be "+decisionWord(d))
+			parts = append(parts, amount(n, "host")+" could be "+done[d])
 		}
 	}
 	text := strings.Join(parts, ", ")
 	if saving > 0 {
 		text += ", saving " + perHour(saving) + "/h"
 	}
-	text += fmt.Sprintf(" for %s slot-minutes", number(minutes))
+	text += fmt.Sprintf(" for %s slot-minutes; ", number(minutes))
 	switch {
 	case p.DryRun:
-		return text + "; nothing is carried out (dry run)"
+		return text + "nothing is carried out (dry run)"
 	case p.Blocked != "":
-		return text + "; nothing is carried out now"
+		return text + "nothing is carried out now"
 	}
-	return text + "; it may be carried out from " + p.ExecuteAfter.UTC().Format(time.TimeOnly) + " UTC on, if it still holds"
+	return text + "it may be carried out from " + p.ExecuteAfter.UTC().Format(time.TimeOnly) + " UTC on, if it still holds"
 }
 
-func decisionWord(d api.PlanDecision) string {
-	switch d {
-	case api.PlanRelease:
-		return "released"
-	case api.PlanReplace:
-		return "replaced by a cheaper one"
-	case api.PlanReprovision:
-		return "provisioned again"
-	case api.PlanReport:
-		return "looked at"
+// clusters are the workload clusters that were read, and those that were not.
+func (p *page) clusters(all []api.PlanCluster) {
+	t := newTable("CLUSTER", "NODES", "PODS", "FAULT")
+	for _, c := range all {
+		t.row(c.Name, strconv.Itoa(c.Nodes), strconv.Itoa(c.Pods), c.Fault)
 	}
-	return string(d)
+	p.table(t, 0, "", nil)
 }
 
 func amount(n int, what string) string {
@@ -164,7 +163,11 @@ func (p *page) actions(title string, actions []api.PlanAction) {
 		if a.PaybackHours != nil {
 			payback = age(*a.PaybackHours * time.Hour.Seconds())
 		}
-		t.row(actionHosts(a), string(a.Decision), string(a.Reason), perHour(a.SavingPerHour),
+		hosts := names(a.Hosts)
+		if more := len(hosts) - 1; more > 0 {
+			hosts[0] += fmt.Sprintf(" +%d", more)
+		}
+		t.row(hosts[0], string(a.Decision), string(a.Reason), perHour(a.SavingPerHour),
 			number(a.DisruptionCost), strconv.Itoa(a.PeakSlots), number(a.SlotMinutes), payback)
 	}
 	p.table(t, 0, "", func(i int) {
@@ -175,27 +178,22 @@ func (p *page) actions(title string, actions []api.PlanAction) {
 	})
 }
 
-// actionHosts are the hosts of an action, in a cell.
-func actionHosts(a api.PlanAction) string {
-	if len(a.Hosts) == 0 {
-		return ""
+// names are those of hosts; "" where there is none.
+func names(hosts []api.PlanHost) (all []string) {
+	for _, h := range hosts {
+		all = append(all, h.Name)
 	}
-	text := a.Hosts[0].Name
-	if more := len(a.Hosts) - 1; more > 0 {
-		text += fmt.Sprintf(" +%d", more)
+	if len(all) == 0 {
+		return []string{""}
 	}
-	return text
+	return all
 }
 
 // action is what stands below the row of an action.
 func (p *page) action(a api.PlanAction) {
 	say := func(text string) { p.say(len(underAction), underAction+text) }
 	if len(a.Hosts) > 1 {
-		var names []string
-		for _, h := range a.Hosts {
-			names = append(names, h.Name)
-		}
-		say("hosts: " + strings.Join(names, ", "))
+		say("hosts: " + strings.Join(names(a.Hosts), ", "))
 	}
 	for _, text := range a.Evidence {
 		say(text)
@@ -217,6 +215,9 @@ func (p *page) action(a api.PlanAction) {
 		}
 		say(text)
 	}
+	if len(a.Commands) > 0 {
+		say("Run, in this order:")
+	}
 	for _, command := range a.Commands {
 		p.whole(underAction + "  " + command)
 	}
@@ -232,13 +233,11 @@ func (p *page) later(later []api.PlanCandidate) {
 	p.table(t, max(0, len(later)-planLater), "candidates", nil)
 }
 
-// excluded counts the hosts that are no candidates, the commonest reason first, and names the first.
+// excluded counts the hosts that are no candidates, and names the first.
 func (p *page) excluded(excluded []api.PlanExcluded) {
 	const named = 3
 	t := newTable("EXCLUDED", "FIRST CONDITION THAT IS NOT MET", "WHICH")
-	all := slices.Clone(excluded)
-	slices.SortStableFunc(all, func(a, b api.PlanExcluded) int { return cmp.Compare(b.Hosts, a.Hosts) })
-	for _, e := range all {
+	for _, e := range excluded {
 		shown := e.Names[:min(named, len(e.Names))]
 		which := strings.Join(shown, ", ")
 		if more := e.Hosts - len(shown); more > 0 && which != "" {
@@ -249,30 +248,10 @@ func (p *page) excluded(excluded []api.PlanExcluded) {
 	p.table(t, 0, "", nil)
 }
 
-// beyondHeadline is what the summary says that the headline above it does not.
-func beyondHeadline(e api.PlanExplanation) string {
-	for _, said := range []string{e.Host + " is no candidate", e.Host + " is a candidate: " + string(e.Reason)} {
-		if more, ok := strings.CutPrefix(e.Summary, said); ok {
-			return strings.TrimLeft(more, ":, ")
-		}
-	}
-	return e.Summary
-}
-
 // PlanExplanation shows why a host is a candidate, or not.
 func PlanExplanation(e api.PlanExplanation, width int) string {
 	p := &page{width: width}
-	what := "no candidate"
-	if e.Candidate {
-		what = "a candidate"
-		if e.Reason != "" {
-			what += " (" + string(e.Reason) + ")"
-		}
-	}
-	p.whole(e.Host + ": " + what)
-	if more := beyondHeadline(e); more != "" {
-		p.say(0, more)
-	}
+	p.say(0, e.Summary)
 	t := newTable("CONDITION", "MET", "BECAUSE")
 	for _, c := range e.Conditions {
 		t.row(c.Type, yesNo(c.Met), c.Message)

@@ -39,52 +39,56 @@ type draft struct {
 // action adds up what a draft costs and saves.
 func (p *planner) action(d draft) api.PlanAction {
 	a := api.PlanAction{
-		Decision: d.decision, Reason: d.reason, Evidence: d.evidence, Moves: d.moves, Pool: d.set[0].poolName(), Commands: commandsFor(d),
+		Decision: d.decision, Reason: d.reason, Pool: d.set[0].poolName(), Evidence: d.evidence, Moves: d.moves, Commands: commandsFor(d),
 	}
 	release, deploy := p.minutes()
-	pods, cycle := 0.0, 0.0
-	var said []string
-	for _, h := range d.set {
-		ph := planHost(h)
-		pods += podCost(h)
-		if d.decision == api.PlanRelease || d.decision == api.PlanReplace {
-			s := h.verdict.rank.saving
-			ph.PowerOff, ph.HandBack = s.powerOff, s.handBack
-			a.SavingPerHour += s.perHour
-			cycle += h.rate(s.perHour) * release / 60
-			said = append(said, named(d.set, h)+s.words)
-		}
-		a.Hosts = append(a.Hosts, ph)
-	}
-	a.Saving = strings.Join(said, "; ")
-	n := float64(len(d.set))
+	n, slots := float64(len(d.set)), p.plannedSlots(d.set[0].ConductorGroup)
 	switch d.decision {
 	case api.PlanRelease:
-		a.SlotMinutes, a.PeakSlots = n*release, min(len(d.set), p.plannedSlots(d.set[0].ConductorGroup))
-	case api.PlanReprovision:
-		a.SlotMinutes, a.PeakSlots = n*(release+deploy), 1
-		a.Saving = "nothing: the host is provisioned again"
+		a.SlotMinutes, a.PeakSlots = n*release, min(len(d.set), slots)
 	case api.PlanReplace:
-		a.SlotMinutes, a.PeakSlots = n*release+deploy, min(2, p.plannedSlots(d.set[0].ConductorGroup))
-		r := planHost(d.spare)
-		a.Replacement = &r
-		a.SavingPerHour -= d.spare.price
-		cycle += d.spare.price * deploy / 60
-		a.Saving += fmt.Sprintf("; less %s an hour for %s", money(d.spare.price), d.spare.id)
+		a.SlotMinutes, a.PeakSlots = n*release+deploy, min(2, slots)
+	case api.PlanReprovision:
+		a.SlotMinutes, a.PeakSlots, a.Saving = n*(release+deploy), 1, "nothing: the host is provisioned again"
 	case api.PlanReport:
 		a.Saving = "nothing: nothing is done"
 	}
+	pods := 0.0
+	for _, h := range d.set {
+		pods += podCost(h)
+		a.Hosts = append(a.Hosts, planHost(h))
+	}
+	if d.decision == api.PlanRelease || d.decision == api.PlanReplace {
+		p.saves(&a, d)
+	}
 	if guess := p.guessed(); guess != "" && d.decision != api.PlanReport {
 		a.Evidence = append(a.Evidence, guess)
-	}
-	if a.SavingPerHour > 0 {
-		hours := cycle / a.SavingPerHour
-		a.PaybackHours = &hours
 	}
 	a.DisruptionCost = disruptionCost(pods, a.SlotMinutes)
 	a.SavingPerCost = a.SavingPerHour / a.DisruptionCost
 	a.ID = id(d, a)
 	return a
+}
+
+// saves says what the hosts that an action releases save.
+func (p *planner) saves(a *api.PlanAction, d draft) {
+	s := &solution{set: d.set, spare: d.spare}
+	p.weigh(s)
+	var said []string
+	for i, h := range d.set {
+		saving := h.verdict.rank.saving
+		a.Hosts[i].PowerOff, a.Hosts[i].HandBack = saving.powerOff, saving.handBack
+		said = append(said, named(d.set, h)+saving.words)
+	}
+	if d.spare != nil {
+		r := planHost(d.spare)
+		a.Replacement = &r
+		said = append(said, fmt.Sprintf("less %s an hour for %s", money(d.spare.price), d.spare.id))
+	}
+	a.Saving = strings.Join(said, "; ")
+	if a.SavingPerHour = s.saving; s.saving > 0 {
+		a.PaybackHours = &s.payback
+	}
 }
 
 // named is a host's name where a sentence is of several.
@@ -99,7 +103,7 @@ func named(set []*host, h *host) string {
 func id(d draft, a api.PlanAction) string {
 	words := []string{string(d.method), string(d.decision), string(d.reason), a.Pool}
 	for _, h := range a.Hosts {
-		words = append(words, h.Name, h.Machine, h.Node)
+		words = append(words, h.Name, h.Machine, h.Cluster, h.Node)
 	}
 	if a.Replacement != nil {
 		words = append(words, "by", a.Replacement.Name)
@@ -109,23 +113,22 @@ func id(d draft, a api.PlanAction) string {
 }
 
 // actions makes actions of a consolidation, one for each pool.
-func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
+func (p *planner) actions(method api.PlanMethod, s *solution) (all []api.PlanAction) {
 	from := map[*Pod]*pool{}
 	for _, h := range s.set {
 		for _, q := range h.movers {
 			from[q] = h.pool
 		}
 	}
-	var all []api.PlanAction
 	for _, set := range byOwner(s.set) {
-		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized, set: set}
+		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized, set: set, spare: s.spare}
 		for _, m := range s.at.moves {
 			if from[m.pod] == set[0].pool {
 				d.moves = append(d.moves, m.PlanMove)
 			}
 		}
 		if s.spare != nil {
-			d.decision, d.spare = api.PlanReplace, s.spare
+			d.decision = api.PlanReplace
 		}
 		d.evidence = p.whyUnder(d)
 		all = append(all, p.action(d))
@@ -136,33 +139,27 @@ func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
 	return all
 }
 
-// fitting says of pods that they fit.
-func fitting(pods int) string {
-	if pods == 1 {
-		return "its one pod fits"
-	}
-	return fmt.Sprintf("all %d pods fit", pods)
-}
-
 func (p *planner) whyUnder(d draft) []string {
-	pods, price := 0, 0.0
+	price, where := 0.0, "other nodes that are Ready"
 	for _, h := range d.set {
-		pods += len(h.movers)
 		price += h.price
 	}
-	where := "other nodes that are Ready"
 	if d.spare != nil {
 		where = fmt.Sprintf("other nodes and %s, a free host at %s an hour", d.spare.id, money(d.spare.price))
 	}
-	all := []string{fmt.Sprintf("%s on %s, by requests, selectors, taints and PodDisruptionBudgets", fitting(pods), where),
-		fmt.Sprintf("what is released costs %s an hour", money(price))}
+	fit := fmt.Sprintf("all %d pods fit", len(d.moves))
+	if len(d.moves) == 1 {
+		fit = "its one pod fits"
+	}
+	all := []string{fit + " on " + where, fmt.Sprintf("what is released costs %s an hour", money(price))}
 	for _, h := range d.set {
 		all = append(all, named(d.set, h)+h.verdict.said("ConsolidateAfter"))
 	}
-	if d.spare != nil {
-		if n := len(p.freeFor(d.set[0].pool)); n > 1 {
-			all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
-		}
+	if d.spare == nil {
+		return all
+	}
+	if n := len(p.freeFor(d.set[0].pool)); n > 1 {
+		all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
 	}
 	return all
 }

@@ -7,141 +7,140 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Words of annotations and taints.
+// Words of commands. Full names of resources: short ones may mean another's.
 const (
-	prefix           = "ironic-throttle.metal3.io/"
-	annotatePlanned  = prefix + "planned"
-	taintDisrupting  = prefix + "disrupting"
-	annotationDelete = "cluster.x-k8s.io/delete-machine"
+	prefix        = "ironic-throttle.metal3.io/"
+	kindHosts     = "baremetalhosts.metal3.io"
+	kindMachines  = "machines.cluster.x-k8s.io"
+	markToDelete  = "cluster.x-k8s.io/delete-machine=true"
+	timeout       = "--timeout=2h" // slow hardware
+	provisioning  = "--for=jsonpath={.status.provisioning.state}="
+	readyReplicas = "--for=jsonpath={.status.readyReplicas}="
 )
-
-// Full names of resources: short ones may mean another's.
-const (
-	kindHosts    = "baremetalhosts.metal3.io"
-	kindMachines = "machines.cluster.x-k8s.io"
-)
-
-// waitLimit bounds a wait for slow hardware.
-const waitLimit = "--timeout=2h"
-
-// quote makes one word of a shell of text.
-func quote(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-// kubectl is one command line.
-func kubectl(words ...string) string {
-	line := "kubectl"
-	for _, w := range words {
-		line += " " + quote(w)
-	}
-	return line
-}
-
-// in is the namespace of an object, where it has one.
-func in(k Key) []string {
-	if k.Namespace == "" {
-		return nil
-	}
-	return []string{"-n", k.Namespace}
-}
-
-func on(k Key, words ...string) string {
-	verb, rest := words[0], words[1:]
-	return kubectl(append(append([]string{verb}, in(k)...), rest...)...)
-}
 
 // script collects command lines of an action.
 type script struct {
 	lines    []string
-	replicas map[*pool]int
+	replicas map[*pool]int // of pools after the lines so far, where they differ
 }
 
-func (c *script) add(line string) { c.lines = append(c.lines, line) }
+// kubectl adds a command line; words that a shell would read are quoted.
+func (c *script) kubectl(words ...string) {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	line := "kubectl"
+	for _, w := range words {
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !plain(r) }) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		line += " " + w
+	}
+	c.lines = append(c.lines, line)
+}
+
+// in is a command about an object of a namespace; k has the namespace.
+func (c *script) in(k Key, verb string, words ...string) {
+	if k.Namespace != "" {
+		words = append([]string{"-n", k.Namespace}, words...)
+	}
+	c.kubectl(append([]string{verb}, words...)...)
+}
+
+// node is a command about nodes of the host's cluster, with the kubeconfig that access gets.
+func (c *script) node(h *host, words ...string) {
+	if h.Cluster != (Key{}) {
+		words = append(words, "--kubeconfig="+h.Cluster.Name+".kubeconfig")
+	}
+	c.kubectl(words...)
+}
+
+// access gets the kubeconfig of the host's cluster, which nobody else may read.
+func (c *script) access(h *host) {
+	if k := h.Cluster; k != (Key{}) {
+		c.in(k, "get", "secret", k.Name+"-kubeconfig", "-o", "go-template={{.data.value | base64decode}}")
+		c.lines[len(c.lines)-1] = "(umask 077 && " + c.lines[len(c.lines)-1] + " > " + k.Name + ".kubeconfig)"
+	}
+}
 
 // scale writes a pool's replicas, if they are still as they were.
 func (c *script) scale(q *pool, by int) {
-	if _, ok := c.replicas[q]; !ok {
-		c.replicas[q] = q.Replicas
+	was, ok := c.replicas[q]
+	if !ok {
+		was = q.Replicas
 	}
-	was := c.replicas[q]
 	c.replicas[q] = was + by
-	c.add(on(q.Key, "scale", q.resource()+"/"+q.Name, fmt.Sprintf("--current-replicas=%d", was), fmt.Sprintf("--replicas=%d", was+by)))
+	c.in(q.Key, "scale", q.resource(), fmt.Sprintf("--current-replicas=%d", was), fmt.Sprintf("--replicas=%d", was+by))
 }
 
-func (q *pool) resource() string { return strings.ToLower(string(q.Kind)) + "s.cluster.x-k8s.io" }
+func (q *pool) resource() string {
+	return strings.ToLower(string(q.Kind)) + "s.cluster.x-k8s.io/" + q.Name
+}
 
-// planned marks a host, so that its slot is asked for in the planned lane.
+// planned marks a host, so that its slot is asked for in the planned lane; unplanned takes that back.
 func (c *script) planned(h *host) {
-	c.add(on(h.Key, "annotate", kindHosts, h.Name, annotatePlanned+"=true", "--overwrite"))
+	c.in(h.Key, "annotate", kindHosts, h.Name, prefix+"planned=true", "--overwrite")
 }
 
-func (c *script) unplanned(h *host) {
-	c.add(on(h.Key, "annotate", kindHosts, h.Name, annotatePlanned+"-"))
-}
+func (c *script) unplanned(h *host) { c.in(h.Key, "annotate", kindHosts, h.Name, prefix+"planned-") }
 
 func (c *script) await(h *host, state string) {
-	c.add(on(h.Key, "wait", kindHosts+"/"+h.Name, "--for=jsonpath={.status.provisioning.state}="+state, waitLimit))
+	c.in(h.Key, "wait", kindHosts+"/"+h.Name, provisioning+state, timeout)
 }
 
 // release takes a Machine away for good, and ends with the host's power.
-func (c *script) release(h *host, powerOff bool) {
+func (c *script) release(h *host) {
 	c.planned(h)
 	if h.owned() {
-		c.add(on(h.Machine.Key, "annotate", kindMachines, h.Machine.Name, annotationDelete+"=true", "--overwrite"))
+		c.in(h.Machine.Key, "annotate", kindMachines, h.Machine.Name, markToDelete, "--overwrite")
 		c.scale(h.pool, -1)
 	} else {
-		c.add(on(h.Machine.Key, "delete", kindMachines, h.Machine.Name, "--wait=false"))
+		c.in(h.Machine.Key, "delete", kindMachines, h.Machine.Name, "--wait=false")
 	}
 	c.await(h, stateAvailable)
-	if powerOff {
-		c.add(on(h.Key, "patch", kindHosts, h.Name, "--type=merge", "-p", `{"spec":{"online":false}}`))
+	if h.verdict.rank.saving.powerOff {
+		c.in(h.Key, "patch", kindHosts, h.Name, "--type=merge", "-p", `{"spec":{"online":false}}`)
 	}
 	c.unplanned(h)
+}
+
+// replace deploys another host before what the set has is drained.
+func (c *script) replace(set []*host, spare *host) {
+	c.access(set[0])
+	for _, h := range set {
+		c.node(h, "taint", "nodes", h.Node, prefix+"disrupting=true:NoSchedule", "--overwrite")
+	}
+	q := set[0].pool
+	c.planned(spare)
+	c.scale(q, 1)
+	c.await(spare, stateProvisioned)
+	c.in(q.Key, "wait", q.resource(), fmt.Sprintf("%s%d", readyReplicas, c.replicas[q]), timeout)
+	c.unplanned(spare)
+	for _, h := range set {
+		c.node(h, "drain", h.Node, "--ignore-daemonsets", timeout)
+	}
 }
 
 // commandsFor are what an operator would run, in order: each only after those before it went well, so that no
 // host that still serves is drained or powered off. d.replicas is kept up to date.
 func commandsFor(d draft) []string {
-	if d.replicas == nil {
-		d.replicas = map[*pool]int{}
-	}
 	c := &script{lines: []string{}, replicas: d.replicas}
-	set, spare := d.set, d.spare
-	switch d.decision {
-	case api.PlanRelease:
-		for _, h := range set {
-			c.release(h, h.verdict.rank.saving.powerOff)
-		}
-	case api.PlanReplace:
-		for _, h := range set {
-			c.add(kubectl("taint", "nodes", h.Node, taintDisrupting+"=true:NoSchedule", "--overwrite"))
-		}
-		q := set[0].pool
-		c.planned(spare)
-		c.scale(q, 1)
-		c.await(spare, stateProvisioned)
-		c.add(on(q.Key, "wait", q.resource()+"/"+q.Name, fmt.Sprintf("--for=jsonpath={.status.readyReplicas}=%d", c.replicas[q]), waitLimit))
-		c.unplanned(spare)
-		for _, h := range set {
-			c.add(kubectl("drain", h.Node, "--ignore-daemonsets", waitLimit))
-		}
-		for _, h := range set {
-			c.release(h, h.verdict.rank.saving.powerOff)
-		}
-	case api.PlanReprovision:
-		for _, h := range set {
+	if c.replicas == nil {
+		c.replicas = map[*pool]int{}
+	}
+	if d.decision == api.PlanReplace {
+		c.replace(d.set, d.spare)
+	}
+	for _, h := range d.set {
+		switch d.decision {
+		case api.PlanRelease, api.PlanReplace:
+			c.release(h)
+		case api.PlanReprovision:
 			c.planned(h)
-			c.add(on(h.Machine.Key, "delete", kindMachines, h.Machine.Name, waitLimit))
+			c.in(h.Machine.Key, "delete", kindMachines, h.Machine.Name, timeout)
 			c.unplanned(h)
+		case api.PlanReport:
 		}
-	case api.PlanReport:
 	}
 	for i := range len(c.lines) - 1 {
 		c.lines[i] += " &&"

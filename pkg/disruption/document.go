@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/json"
 )
 
 // DocumentVersion is of the form of a Document.
@@ -32,7 +30,7 @@ type Document struct {
 }
 
 // ReadDocument reads what Write wrote, or what somebody wrote by hand: settings that are not there are those of Default.
-// Its error is that of r, or a *api.FieldError, which names the place.
+// Its error is that of r, or a *api.FieldError, whose rule names the place.
 func ReadDocument(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
 	if err != nil {
@@ -45,8 +43,19 @@ func ReadDocument(r io.Reader) (*Document, error) {
 		return nil, bad("document", "", fmt.Sprintf("has more than %d objects", maxObjects))
 	}
 	d := &Document{Config: Default()}
-	if err := json.Unmarshal(text, d, json.RejectUnknownMembers(true)); err != nil {
-		return nil, placed(err)
+	d.Config.Budgets = nil // a list is read into the one that is there
+	strict, err := json.UnmarshalStrict(text, d)
+	if broken, at := json.SyntaxErrorOffset(err); broken {
+		err = fmt.Errorf("byte %d: %w", at, err)
+	}
+	if kind := new(stdjson.UnmarshalTypeError); errors.As(err, &kind) {
+		err = fmt.Errorf("byte %d: %s is of the type %s, and has %s", kind.Offset, kind.Field, kind.Type, kind.Value)
+	}
+	if err = errors.Join(append(strict, err)...); err != nil {
+		return nil, bad("document", "", "cannot be read: "+clip(err.Error()))
+	}
+	if len(d.Config.Budgets) == 0 {
+		d.Config.Budgets = Default().Budgets
 	}
 	if err := d.Check(); err != nil {
 		return nil, err
@@ -74,68 +83,6 @@ func (d *Document) Write(w io.Writer) error {
 		return fmt.Errorf("write the state: %w", err)
 	}
 	return nil
-}
-
-// placed tells where in the document an error is.
-func placed(err error) error {
-	var field *jsontext.SyntacticError
-	if errors.As(err, &field) {
-		where := path(field.JSONPointer)
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return bad(where, "", "is there twice")
-		}
-		return bad(where, "", fmt.Sprintf("is no JSON at byte %d: %v", field.ByteOffset, field.Err))
-	}
-	var meaning *json.SemanticError
-	if errors.As(err, &meaning) {
-		where := path(meaning.JSONPointer)
-		if errors.Is(err, json.ErrUnknownName) {
-			return bad(where, "", "is not known")
-		}
-		rule := "is not what belongs here"
-		if meaning.Err != nil {
-			rule += ": " + clip(meaning.Err.Error())
-		} else if meaning.GoType != nil {
-			rule += ": " + kindWords(meaning)
-		}
-		return bad(where, string(meaning.JSONValue), rule)
-	}
-	return bad("document", "", "cannot be read: "+clip(err.Error()))
-}
-
-func kindWords(e *json.SemanticError) string {
-	switch e.JSONKind {
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case 't', 'f':
-		return "true or false"
-	}
-	return "the value"
-}
-
-// path writes a JSON pointer as state.hosts[3].name.
-func path(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		if _, err := strconv.Atoi(token); err == nil {
-			b.WriteString("[" + token + "]")
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(clip(token))
-	}
-	if b.Len() == 0 {
-		return "document"
-	}
-	return b.String()
 }
 
 // neverWord is the text of Never.

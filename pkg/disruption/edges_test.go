@@ -183,7 +183,7 @@ func TestDC13_WhatAReplacementCosts(t *testing.T) {
 		t.Error(a.Saving)
 	}
 	want := []string{
-		"its one pod fits on other nodes and metal3/s-1, a free host at 0.025 an hour, by requests, selectors, taints and PodDisruptionBudgets",
+		"its one pod fits on other nodes and metal3/s-1, a free host at 0.025 an hour",
 		"what is released costs 0.1 an hour", "no pod came or went for 24h0m0s, and consolidateAfter is 30s",
 		"Metal3 chooses among 2 free hosts that match MachineDeployment metal3/p: look that it took metal3/s-1 before anything is drained",
 	}
@@ -204,7 +204,7 @@ func TestDC13_WhatAReleaseOfSeveralSaves(t *testing.T) {
 	l.spare(100)
 	l.spare(100)
 	want := []string{
-		"all 2 pods fit on other nodes that are Ready, by requests, selectors, taints and PodDisruptionBudgets", "what is released costs 0.2 an hour",
+		"all 2 pods fit on other nodes that are Ready", "what is released costs 0.2 an hour",
 		"metal3/h-0: no pod came or went for 24h0m0s, and consolidateAfter is 30s", "metal3/h-1: no pod came or went for 24h0m0s, and consolidateAfter is 30s",
 	}
 	if diff := cmp.Diff(want, l.plan().Actions[0].Evidence); diff != "" {
@@ -286,30 +286,6 @@ func TestDC19_NoMoreThanThePoolWants(t *testing.T) {
 	l.s.Pools[0].Replicas, l.c.Budgets = 2, budget.List{{Nodes: "9"}, {MinReady: "0"}}
 	l.spare(100).Capacity = Resources{"cpu": "16"}
 	l.wants("MultiNodeConsolidation replace h-0,h-1>s-3")
-}
-
-// TestDC22_EachReasonIsLookedAtAgain, and one that nobody knows holds nothing.
-func TestDC22_EachReasonIsLookedAtAgain(t *testing.T) {
-	drifted := newLab(t, 2)
-	drifted.c.ConsolidateAfter = Never
-	drifted.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
-	drifted.s.Hosts[1].Labels = map[string]string{"rack": "1"}
-	for _, l := range []*lab{drifted, newLab(t, 1)} {
-		p := l.plan()
-		now := p.ExecuteAfter
-		for name, look := range map[string]func(context.Context, api.Plan, *State, Config, time.Time) error{"Validate": Validate, "Confirm": Confirm} {
-			if err := look(t.Context(), p, &l.s, l.c, now); err != nil || len(p.Actions) != 1 {
-				t.Errorf("%s of %q: %v", name, told(p), err)
-			}
-			odd := p
-			odd.Actions = []api.PlanAction{p.Actions[0]}
-			odd.Actions[0].Reason = "Bored"
-			gone := new(Abandoned)
-			if err := look(t.Context(), odd, &l.s, l.c, now); !errors.As(err, &gone) || gone.Class != classChurn {
-				t.Errorf("%s of a reason that nobody knows: %v", name, err)
-			}
-		}
-	}
 }
 
 // TestDC25_AGroupMayHaveFewerSlots: a quarter of the group's, where the total has more.

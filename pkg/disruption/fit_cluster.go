@@ -9,100 +9,85 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// cluster is one Kubernetes cluster. Nodes and pods are known by their places in lists that are sorted by name, so that
-// the order of the state has no meaning.
+// cluster is one Kubernetes cluster. Its lists are sorted by name, so that the order of the state has no meaning.
 type cluster struct {
-	nodes   []fitNode // a last one is the spare while it is simulated
-	at      map[*Node]int32
-	order   []int32 // nodes that take pods; those that pods may be moved to first, the fullest first
-	pods    []fitPod
-	daemons []fitPod            // of DaemonSets, as their controllers would make them
-	pools   map[string]string   // by node
-	ofPool  map[string][]fitPod // pods of DaemonSets on nodes of a pool, the largest of each
+	nodes   []*fitNode
+	known   map[*Node]*fitNode
+	order   []*fitNode // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
+	pods    []*fitPod  // that have not finished
+	daemons []*fitPod  // one of each DaemonSet, as its controller would make it
 	budgets []podBudget
 
 	shapes  table[shape]
 	classes table[class]
-	reads   map[string]bool // labels of pods that any selector looks at
 	terms   table[term]
-	sums    map[spot]int32
-	wide    []who // anti-affinities that are not simulated
-	spreads []spread
-	values  [topologies]map[string]int32 // labels of nodes -> domains
+	spreads table[spread]
+	reads   map[string]bool // labels of pods that any selector looks at
+	wide    []who           // anti-affinities that are not simulated
 
-	names     []string // of resources and CSI drivers, as messages call them
-	resources map[string]int32
-	drivers   map[string]int32
+	names     []string       // of resources
+	lacks     []string       // why a node does not take a pod
+	resources map[string]int // their places in names
 
-	start []int32 // by shape: nothing before this place of order takes it; 0 between calls
-	call  int32   // counts calls of without
+	pools map[string]string  // by node
+	runs  map[[2]string]bool // DaemonSets with pods on nodes of a pool, by pool and name
 }
 
 // fitPod is a pod with what placing it takes.
 type fitPod struct {
-	pod   *Pod
-	name  string // NAMESPACE/NAME
-	shape int32
+	*Pod
+	*shape
+	name string // NAMESPACE/NAME
 }
 
 // sure reports whether the pod stays where it is: it does not terminate, and does not wait for a node.
-func (p *fitPod) sure() bool { return p.pod.Node != "" && !p.pod.Terminating }
+func (p *fitPod) sure() bool { return p.Node != "" && !p.Terminating }
 
 // fitNode is a node with what is left of it.
 type fitNode struct {
-	node      *Node
-	name      string
+	*Node
+	at        int  // its place in the list of nodes
 	made      bool // it does not exist yet: it may get more labels than those that are known
 	target    bool // pods may be moved here
+	goes      bool
 	all, free []int64
-	pods      []int32 // that run here, by name
-	waiting   []int32 // pods without a node that would get room here
-	ports     []port  // pods that are placed append theirs, and are taken away in reverse
-	domains   [topologies]int32
+	pods      []*fitPod // that run here
+	waiting   []*fitPod // without a node, that would get room here
+	ports     []port    // pods that are placed append theirs, and are taken away in reverse
+	domains   map[string]string
 	leaves    *leaving
-	gone      int32 // the call in which it goes
-}
-
-func newCluster() *cluster {
-	return &cluster{
-		at: map[*Node]int32{}, pools: map[string]string{}, ofPool: map[string][]fitPod{}, reads: map[string]bool{}, sums: map[spot]int32{},
-		resources: map[string]int32{}, drivers: map[string]int32{}, call: 1,
-	}
 }
 
 // build reads nodes and pods, puts the pods where they are, and gives those without a node their room.
 func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
-	byName := func(a, b fitPod) int { return strings.Compare(a.name, b.name) }
+	byName := func(a, b *fitPod) int { return strings.Compare(a.name, b.name) }
 	slices.SortFunc(c.pods, byName)
 	slices.SortFunc(c.daemons, byName)
-	slices.SortFunc(c.nodes, func(a, b fitNode) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(c.nodes, func(a, b *fitNode) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(c.budgets, func(a, b podBudget) int { return strings.Compare(a.String(), b.String()) })
+	c.findDaemons()
 	if err := c.readShapes(ctx); err != nil {
 		return err
 	}
-	named := make(map[string]int32, len(c.nodes))
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		if err := c.equip(n, "nodes["+n.name+"]"); err != nil {
+	named := make(map[string]*fitNode, len(c.nodes))
+	for i, n := range c.nodes {
+		if err := c.equip(n, "nodes["+n.Name+"]"); err != nil {
 			return err
 		}
-		n.domains = c.domainsOf(n.node)
-		c.at[n.node], named[n.name] = number(i), number(i)
+		n.at, c.known[n.Node], named[n.Name] = i, n, n
+		n.domains = domainsOf(n)
 	}
 	if err := c.relate(ctx); err != nil {
 		return err
 	}
-	for i := range c.pods {
-		p := &c.pods[i]
-		if n, ok := named[p.pod.Node]; ok && !p.pod.Finished {
-			s := &c.shapes.list[p.shape]
-			c.nodes[n].pods = append(c.nodes[n].pods, number(i))
-			c.nodes[n].ports = append(c.nodes[n].ports, s.ports...)
-			subtract(c.nodes[n].free, s.needs) // VolumesLeft is what is left already
-			c.count(s, n, p.sure(), 1)
+	for _, p := range c.pods {
+		if n, ok := named[p.Node]; ok {
+			n.pods = append(n.pods, p)
+			n.ports = append(n.ports, p.ports...)
+			subtract(n.free, p.needs) // VolumesLeft is what is left already
+			p.count(n, p.sure(), 1)
 		}
 	}
-	c.start = make([]int32, len(c.shapes.list))
 	c.sortTargets(target)
 	c.sizeShapes()
 	return c.placeWaiting(ctx)
@@ -112,23 +97,22 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 // that moved pods leave the emptier ones empty.
 func (c *cluster) sortTargets(target func(n *Node) bool) {
 	full := make([]float64, len(c.nodes))
-	for i := range c.nodes {
-		n := &c.nodes[i]
+	for i, n := range c.nodes {
 		for _, name := range []string{"cpu", "memory"} {
 			if r, ok := c.resources[name]; ok && n.all[r] > 0 {
 				full[i] += 1 - float64(n.free[r])/float64(n.all[r])
 			}
 		}
-		if n.node.Ready && !n.node.Unschedulable && !n.node.Deleting {
-			n.target = target == nil || target(n.node)
-			c.order = append(c.order, number(i))
+		if n.Ready && !n.Unschedulable && !n.Deleting {
+			n.target = target == nil || target(n.Node)
+			c.order = append(c.order, n)
 		}
 	}
-	slices.SortStableFunc(c.order, func(a, b int32) int {
-		if x := c.nodes[a].target; x != c.nodes[b].target {
-			return map[bool]int{true: -1, false: 1}[x]
+	slices.SortStableFunc(c.order, func(a, b *fitNode) int {
+		if a.target != b.target {
+			return map[bool]int{true: -1, false: 1}[a.target]
 		}
-		return cmp.Compare(full[b], full[a])
+		return cmp.Compare(full[b.at], full[a.at])
 	})
 }
 
@@ -136,79 +120,75 @@ func (c *cluster) sortTargets(target func(n *Node) bool) {
 // choose another node for one of them; that there is one is what counts. Those that fit nowhere are ignored. So is what
 // is not simulated: a pod that requires it may find its room all the same.
 func (c *cluster) placeWaiting(ctx context.Context) error {
-	var items []item
-	for i := range c.pods {
-		p := c.pods[i].pod
-		if p.Node == "" && (p.moves() || p.DaemonSet && !p.Finished && !p.Terminating) {
-			items = append(items, item{pod: number(i), shape: c.pods[i].shape, waits: true})
+	var items []*item
+	for _, p := range c.pods {
+		if p.Node == "" && (p.moves() || p.DaemonSet && !p.Terminating) {
+			items = append(items, &item{fitPod: p, waits: true})
 		}
 	}
-	slices.SortStableFunc(items, func(a, b item) int {
-		return cmp.Or(cmp.Compare(c.pods[b.pod].pod.Priority, c.pods[a.pod].pod.Priority), c.larger(a, b))
-	})
-	from := map[int32]int32{}
-	for i := range items {
-		it := &items[i]
-		at, _, err := c.first(ctx, it, from[it.shape])
+	slices.SortStableFunc(items, func(a, b *item) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), larger(a, b)) })
+	for _, it := range items {
+		at, _, err := c.first(ctx, it, it.start)
 		if err != nil {
 			return err
 		}
-		if from[it.shape] = at; at < 0 {
-			from[it.shape] = number(len(c.order)) // nor will the next of this shape find one
+		if it.start = at; at < 0 {
+			it.start = len(c.order) // nor will the next of this shape find one
 			continue
 		}
 		it.node = c.order[at]
-		c.put(it)
-		c.nodes[it.node].waiting = append(c.nodes[it.node].waiting, it.pod)
+		it.put()
+		it.node.waiting = append(it.node.waiting, it.fitPod)
+	}
+	for _, it := range items {
+		it.start = 0
 	}
 	return nil
 }
 
 // without is that of fleetSim, for one cluster.
-func (c *cluster) without(ctx context.Context, nodes []*Node, spare *Node) (placement, error) {
-	c.call++
-	var going []int32
-	for _, n := range nodes {
-		if i := c.at[n]; c.nodes[i].gone != c.call {
-			c.nodes[i].gone = c.call
-			going = append(going, i)
+func (c *cluster) without(ctx context.Context, nodes []*Node, spare *Node) (p placement, err error) {
+	var going []*fitNode
+	for _, of := range nodes {
+		if n := c.known[of]; !slices.Contains(going, n) {
+			going = append(going, n)
 		}
 	}
-	slices.Sort(going)
-	if why := c.keeps(going); why != "" {
-		return placement{blocked: why}, nil
+	if p.blocked = c.keeps(going); p.blocked != "" {
+		return p, nil
 	}
-	c.show(going, -1)
-	defer c.show(going, 1)
-	items := c.toPlace(going)
-	found, err := c.place(ctx, items)
-	if err == nil && found != "" && spare != nil {
-		var undo func()
-		if undo, err = c.addSpare(spare, going); err != nil {
-			return placement{}, err
+	c.show(going, false)
+	defer c.show(going, true)
+	items := toPlace(going)
+	if p.blocked, err = c.place(ctx, items); err == nil && p.blocked != "" && spare != nil {
+		undo, err := c.addSpare(spare, going)
+		if err != nil {
+			return p, err
 		}
 		defer undo()
-		found, err = c.place(ctx, items)
+		if p.blocked, err = c.place(ctx, items); err != nil {
+			return p, err
+		}
 	}
-	if err != nil || found != "" {
-		return placement{blocked: found}, err
+	if err != nil || p.blocked != "" {
+		return p, err
 	}
-	var p placement
 	for _, it := range items {
-		to := &c.nodes[it.node]
-		if p.usedSpare = p.usedSpare || to.made; !it.waits {
-			p.moves = append(p.moves, move{c.pods[it.pod].pod, api.PlanMove{Pod: c.pods[it.pod].name, To: to.name}})
+		if p.usedSpare = p.usedSpare || it.node.made; !it.waits {
+			p.moves = append(p.moves, move{it.Pod, api.PlanMove{Pod: it.name, To: it.node.Name}})
 		}
 	}
 	slices.SortFunc(p.moves, func(a, b move) int { return strings.Compare(a.Pod, b.Pod) })
 	return p, nil
 }
 
-// show hides nodes that go from affinity and spread, with their pods, or shows them: by is -1 or 1.
-func (c *cluster) show(going []int32, by int32) {
+// show hides nodes that go, and from affinity and spread their pods too, or shows them again.
+func (c *cluster) show(going []*fitNode, again bool) {
+	by := map[bool]int32{false: -1, true: 1}[again]
 	for _, n := range going {
-		for _, i := range slices.Concat(c.nodes[n].pods, c.nodes[n].waiting) {
-			c.count(&c.shapes.list[c.pods[i].shape], n, c.pods[i].sure(), by)
+		n.goes = !again
+		for _, p := range slices.Concat(n.pods, n.waiting) {
+			p.count(n, p.sure(), by)
 		}
 		c.open(n, by)
 	}
@@ -216,27 +196,21 @@ func (c *cluster) show(going []int32, by int32) {
 
 // toPlace lists the pods that need another place, in the order in which they get one: those without a node, then the
 // larger ones.
-func (c *cluster) toPlace(going []int32) []item {
-	var items []item
+func toPlace(going []*fitNode) (items []*item) {
 	for _, n := range going {
-		for _, i := range c.nodes[n].waiting {
-			if !c.pods[i].pod.DaemonSet { // it goes with its node
-				items = append(items, item{pod: i, shape: c.pods[i].shape, waits: true})
+		for _, p := range n.waiting {
+			if !p.DaemonSet { // it goes with its node
+				items = append(items, &item{fitPod: p, waits: true})
 			}
 		}
 	}
-	slices.SortFunc(items, c.larger)
+	slices.SortFunc(items, larger)
 	waiting := len(items)
 	for _, n := range going {
-		for _, i := range c.leave(n).moving {
-			items = append(items, item{pod: i, shape: c.pods[i].shape})
+		for _, p := range n.leaves.moving {
+			items = append(items, &item{fitPod: p})
 		}
 	}
-	slices.SortFunc(items[waiting:], c.larger)
+	slices.SortFunc(items[waiting:], larger)
 	return items
-}
-
-// number is a place in a list of the cluster. A list of more than two billion fits into no memory.
-func number(n int) int32 {
-	return int32(n) //nolint:gosec // see above
 }

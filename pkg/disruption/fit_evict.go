@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,9 +18,8 @@ func (p *Pod) moves() bool {
 
 // leaving is what a node's going means to its pods.
 type leaving struct {
-	why     string     // they cannot go; "" = they can, as far as budgets allow it
-	moving  []int32    // pods that need another place, by name
-	evicted [][2]int32 // pods that budgets are asked for, each with its budget
+	why    string    // they cannot go; "" = they can, as far as budgets allow it
+	moving []*fitPod // that need another place, by name
 }
 
 // podBudget is a PodBudget with its selector read.
@@ -37,16 +37,6 @@ func newBudget(b *PodBudget) podBudget {
 	return podBudget{PodBudget: b, selector: selector}
 }
 
-// budgetsOf are those that select pods of a class.
-func (c *cluster) budgetsOf(k *class) (all []int32) {
-	for i := range c.budgets {
-		if b := &c.budgets[i]; b.Namespace == k.namespace && b.selector.Matches(k.labels) {
-			all = append(all, number(i))
-		}
-	}
-	return all
-}
-
 // counts reports whether the budget is asked at all when a pod of it is evicted. The eviction API lets pods go that are
 // not ready, if the budget says so, even while its status is not current. It lets some of them go under IfHealthyBudget
 // too; whether it would is not in the state.
@@ -55,40 +45,28 @@ func (b *podBudget) counts(p *Pod) bool {
 }
 
 // leave says whether pods of a node can be evicted, apart from where they would go. It is computed once.
-func (c *cluster) leave(n int32) *leaving {
-	if c.nodes[n].leaves != nil {
-		return c.nodes[n].leaves
-	}
-	l := &leaving{}
-	c.nodes[n].leaves = l
-	for _, i := range c.nodes[n].pods {
-		p := c.pods[i].pod
-		if !p.moves() {
-			continue
-		}
-		l.moving = append(l.moving, i)
-		if l.why == "" {
-			l.why = c.holds(i)
-		}
-		for _, b := range c.classes.list[c.shapes.list[c.pods[i].shape].class].budgets {
-			if !p.Terminating && c.budgets[b].counts(p) {
-				l.evicted = append(l.evicted, [2]int32{i, b})
+func (n *fitNode) leave() *leaving {
+	if n.leaves == nil {
+		n.leaves = &leaving{}
+		for _, p := range n.pods {
+			if p.moves() {
+				n.leaves.moving = append(n.leaves.moving, p)
+				n.leaves.why = cmp.Or(n.leaves.why, p.holds())
 			}
 		}
 	}
-	return l
+	return n.leaves
 }
 
 // holds says why a pod cannot be evicted, or could not be put anywhere. Nobody evicts one that terminates.
-func (c *cluster) holds(i int32) string {
-	p, s := c.pods[i].pod, &c.shapes.list[c.pods[i].shape]
-	name, k := "pod "+c.pods[i].name, &c.classes.list[s.class]
-	switch b := k.budgets; {
+func (p *fitPod) holds() string {
+	name, b := "pod "+p.name, p.budgets
+	switch {
 	case len(p.Unmodelled) > 0:
 		return fmt.Sprintf("%s requires %s, which is not simulated", name, p.Unmodelled[0])
-	case s.odd != "":
-		return fmt.Sprintf("%s requires %s, which is not simulated", name, s.odd)
-	case k.repelled:
+	case p.odd != "":
+		return fmt.Sprintf("%s requires %s, which is not simulated", name, p.odd)
+	case p.repelled:
 		return name + " is kept away by another pod's anti-affinity by a topology that is not simulated"
 	case p.Terminating:
 		return ""
@@ -97,36 +75,33 @@ func (c *cluster) holds(i int32) string {
 	case p.Owner == "":
 		return name + " has no controller that would replace it"
 	case len(b) > 1:
-		return fmt.Sprintf("%s is selected by two PodDisruptionBudgets, %s and %s: the eviction API refuses it",
-			name, c.budgets[b[0]].Key, c.budgets[b[1]].Key)
-	case len(b) == 1 && !c.budgets[b[0]].Current && c.budgets[b[0]].counts(p):
-		return fmt.Sprintf("%s is selected by PodDisruptionBudget %s, whose status is not current", name, c.budgets[b[0]].Key)
+		return fmt.Sprintf("%s is selected by two PodDisruptionBudgets, %s and %s: the eviction API refuses it", name, b[0].Key, b[1].Key)
+	case len(b) == 1 && !b[0].Current && b[0].counts(p.Pod):
+		return fmt.Sprintf("%s is selected by PodDisruptionBudget %s, whose status is not current", name, b[0].Key)
 	}
 	return ""
 }
 
 // keeps says why nodes cannot go together, apart from where their pods would go.
-func (c *cluster) keeps(going []int32) string {
-	uses, first := map[int32]int32{}, map[int32]int32{} // by budget
-	over := int32(-1)
+func (c *cluster) keeps(going []*fitNode) string {
+	evicted := map[*podBudget][]*fitPod{}
 	for _, n := range going {
-		l := c.leave(n)
-		if l.why != "" {
-			return l.why
+		if why := n.leave().why; why != "" {
+			return why
 		}
-		for _, e := range l.evicted {
-			pod, b := e[0], e[1]
-			if uses[b]++; uses[b] == 1 {
-				first[b] = pod
-			}
-			if uses[b] > c.budgets[b].Allowed && (over < 0 || b < over) {
-				over = b
+		for _, p := range n.leaves.moving {
+			for _, b := range p.budgets {
+				if !p.Terminating && b.counts(p.Pod) {
+					evicted[b] = append(evicted[b], p)
+				}
 			}
 		}
 	}
-	if over < 0 {
-		return ""
+	for i := range c.budgets {
+		if b := &c.budgets[i]; len(evicted[b]) > max(0, int(b.Allowed)) {
+			return fmt.Sprintf("pod %s cannot be evicted: PodDisruptionBudget %s allows %d, and %d of its pods would move",
+				evicted[b][0].name, b.Key, b.Allowed, len(evicted[b]))
+		}
 	}
-	return fmt.Sprintf("pod %s cannot be evicted: PodDisruptionBudget %s allows %d, and %d of its pods would move",
-		c.pods[first[over]].name, c.budgets[over].Key, c.budgets[over].Allowed, uses[over])
+	return ""
 }

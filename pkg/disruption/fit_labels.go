@@ -23,17 +23,16 @@ const (
 // readLabels reads what a pod demands of labels of nodes.
 func (s *shape) readLabels(p *Pod) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: p.NodeSelector}}
+	selectors := s.reaches
 	if p.NodeAffinity != nil {
 		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.NodeAffinity}}
+		selectors = append(slices.Clone(selectors), p.NodeAffinity)
 	}
 	s.selects = nodeaffinity.GetRequiredNodeAffinity(pod)
 	for k := range p.NodeSelector {
 		s.keys = append(s.keys, k)
 	}
-	for _, selector := range append([]*corev1.NodeSelector{p.NodeAffinity}, s.reaches...) {
-		if selector == nil {
-			continue
-		}
+	for _, selector := range selectors {
 		for _, t := range selector.NodeSelectorTerms {
 			for _, e := range slices.Concat(t.MatchExpressions, t.MatchFields) {
 				s.keys = append(s.keys, e.Key)
@@ -42,32 +41,31 @@ func (s *shape) readLabels(p *Pod) {
 	}
 }
 
+// maxAnswers bounds what is remembered of shapes and nodes, in bytes. A state that would need more is slower.
+const maxAnswers = 1 << 27
+
 // meets says what a shape demands of a node. That is remembered, but for a node that does not exist yet: it may get more
 // labels than those that are known, and that it has none is no reason to put a pod there that shuns it.
-func (c *cluster) meets(s *shape, n int32) answer {
-	of := c.nodes[n].node
-	if s.nodes == nil && len(c.at)*len(c.shapes.list) <= maxAnswers {
-		s.nodes = make([]answer, len(c.at))
+func (c *cluster) meets(s *shape, n *fitNode) answer {
+	if s.answers == nil && len(c.nodes)*len(c.shapes.all) <= maxAnswers {
+		s.answers = make([]answer, len(c.nodes))
 	}
-	known := !c.nodes[n].made && s.nodes != nil
-	if known && s.nodes[n] != 0 {
-		return s.nodes[n]
+	remembered := !n.made && s.answers != nil
+	if remembered && s.answers[n.at] != 0 {
+		return s.answers[n.at]
 	}
-	a := asked | s.tolerates(of.Taints)
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}}
+	a := asked | s.tolerates(n.Taints)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
 	if ok, err := s.selects.Match(node); ok && err == nil {
 		a |= selected
 	}
 	if s.mounts(node) {
 		a |= mounts
 	}
-	if known {
-		s.nodes[n] = a
-	} else if c.nodes[n].made && slices.ContainsFunc(s.keys, func(k string) bool { _, ok := of.Labels[k]; return !ok }) {
+	if remembered {
+		s.answers[n.at] = a
+	} else if n.made && slices.ContainsFunc(s.keys, func(k string) bool { _, ok := n.Labels[k]; return !ok }) {
 		a |= guessed
 	}
 	return a
 }
-
-// maxAnswers bounds what is remembered of shapes and nodes, in bytes. A state that would need more is slower.
-const maxAnswers = 1 << 27

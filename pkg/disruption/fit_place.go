@@ -16,92 +16,85 @@ const (
 	looksCtx  = 1 << 6 // looks between two looks at ctx
 )
 
-// refusal is why a node does not take a pod: the place of one of these words, or behind them that of a resource.
-type refusal int
-
-var refusals = []string{
-	closed: "", taint: "a taint that it does not tolerate", labels: "other labels than it selects", volume: "no way to its volumes",
-	ports: "its host port taken", crowd: "pods that must not be beside it", lonely: "no pods beside which it must be",
-	uneven: "too many of its pods for its topology spread",
-}
-
+// Why a node does not take a pod: one of these, or that it has too little of a resource.
 const (
-	fits   refusal = iota - 1
-	closed         // the node goes too, or pods are not moved there
-	taint
-	labels
-	volume
-	ports
-	crowd
-	lonely
-	uneven
+	closed = "" // it goes too, or pods are not moved there
+	fits   = "fits"
+	taint  = "a taint that it does not tolerate"
+	labels = "other labels than it selects"
+	volume = "no way to its volumes"
+	ports  = "its host port taken"
+	crowd  = "pods that must not be beside it"
+	lonely = "no pods beside which it must be"
+	uneven = "too many of its pods for its topology spread"
 )
 
 // item is a pod that needs a place.
 type item struct {
-	pod, shape int32
-	waits      bool  // it has no node yet
-	node       int32 // where it is
-	at, began  int32 // places in the order: where it is, and where its search began
+	*fitPod
+	waits     bool     // it has no node yet
+	node      *fitNode // where it is
+	at, began int      // places in the order: where it is, and where its search began
 }
 
 // larger orders items: those that want the larger share of the cluster first, then by name.
-func (c *cluster) larger(a, b item) int {
-	return cmp.Or(cmp.Compare(c.shapes.list[b.shape].size, c.shapes.list[a.shape].size), cmp.Compare(a.pod, b.pod))
+func larger(a, b *item) int {
+	return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name))
 }
 
 // check says whether the node takes the item now.
-func (c *cluster) check(it *item, n int32) refusal {
-	s, node := &c.shapes.list[it.shape], &c.nodes[n]
-	if node.gone == c.call || !node.target && !it.waits {
+func (c *cluster) check(it *item, n *fitNode) string {
+	if n.goes || !n.target && !it.waits {
 		return closed
 	}
-	if r := max(node.lacking(s.needs), node.lacking(s.volumes)); r >= 0 {
-		return refusal(len(refusals)) + refusal(r)
+	for _, needs := range [][]need{it.needs, it.volumes} {
+		for _, w := range needs {
+			if w.amount > 0 && n.free[w.of] < w.amount {
+				return c.lacks[w.of]
+			}
+		}
 	}
-	switch a := c.meets(s, n); {
+	switch a := c.meets(it.shape, n); {
 	case a&endures == 0:
 		return taint
-	case a&selected == 0 || a&guessed != 0:
+	case a&selected == 0 || a&guessed != 0 || n.domains[byZone] == newZone && (it.inZone || it.zoned):
 		return labels
 	case a&mounts == 0:
 		return volume
-	case slices.ContainsFunc(s.ports, func(p port) bool { return slices.ContainsFunc(node.ports, p.clashes) }):
+	case slices.ContainsFunc(it.ports, func(p port) bool { return slices.ContainsFunc(n.ports, p.clashes) }):
 		return ports
-	case !c.apart(s, node):
+	case !it.apart(n):
 		return crowd
-	case !c.beside(s, node):
+	case !it.beside(n):
 		return lonely
-	case !c.even(s, node):
+	case !it.even(n):
 		return uneven
 	}
 	return fits
 }
 
 // put takes the room that an item has on its node; take gives it back. What was put last is taken first.
-func (c *cluster) put(it *item) {
-	s, node := &c.shapes.list[it.shape], &c.nodes[it.node]
-	subtract(node.free, s.needs)
-	subtract(node.free, s.volumes)
-	node.ports = append(node.ports, s.ports...)
-	c.count(s, it.node, !it.waits, 1)
+func (it *item) put() {
+	subtract(it.node.free, it.needs)
+	subtract(it.node.free, it.volumes)
+	it.node.ports = append(it.node.ports, it.ports...)
+	it.count(it.node, !it.waits, 1)
 }
 
-func (c *cluster) take(it *item) {
-	s, node := &c.shapes.list[it.shape], &c.nodes[it.node]
-	for _, needs := range [][]need{s.needs, s.volumes} {
+func (it *item) take() {
+	for _, needs := range [][]need{it.needs, it.volumes} {
 		for _, w := range needs {
-			node.free[w.of] += w.amount
+			it.node.free[w.of] += w.amount
 		}
 	}
-	node.ports = node.ports[:len(node.ports)-len(s.ports)]
-	c.count(s, it.node, !it.waits, -1)
-	c.start[it.shape] = it.began
+	it.node.ports = it.node.ports[:len(it.node.ports)-len(it.ports)]
+	it.count(it.node, !it.waits, -1)
+	it.start = it.began
 }
 
 // place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
 // cluster is as before, with the nodes noted in items.
-func (c *cluster) place(ctx context.Context, items []item) (string, error) {
+func (c *cluster) place(ctx context.Context, items []*item) (string, error) {
 	for try := 0; ; try++ {
 		back := 0
 		if try == retries {
@@ -112,16 +105,15 @@ func (c *cluster) place(ctx context.Context, items []item) (string, error) {
 			return "", err
 		}
 		it := items[failed]
-		free := c.shapes.list[it.shape].free()
-		at, _, err := c.first(ctx, &it, 0)
+		at, _, err := c.first(ctx, it, 0)
 		switch {
 		case err != nil:
 			return "", err
-		case at < 0 && (!free || try == retries || len(items) == 1):
-			return c.nowhere(&it), nil
+		case at < 0 && (!it.free() || try == retries || len(items) == 1):
+			return c.nowhere(it), nil
 		case try == retries:
-			return c.called(&it) + " finds no room on the other nodes beside the pods that need it too", nil
-		case free: // those that it needs, or that count against it, come first
+			return it.called() + " finds no room on the other nodes beside the pods that need it too", nil
+		case it.free(): // those that it needs, or that count against it, come first
 			items = append(slices.Delete(items, failed, failed+1), it)
 		default:
 			copy(items[1:failed+1], items[:failed])
@@ -132,20 +124,16 @@ func (c *cluster) place(ctx context.Context, items []item) (string, error) {
 
 // search puts items on nodes, each on the first of the order that takes it, and takes them away again. It goes back for
 // at most so many looks at nodes. It returns which item first found no place, or -1.
-func (c *cluster) search(ctx context.Context, items []item, back int) (failed int, err error) {
+func (c *cluster) search(ctx context.Context, items []*item, back int) (failed int, err error) {
 	failed = -1
-	i, from := 0, int32(0)
+	i, from := 0, 0
 	defer func() {
 		for i--; i >= 0; i-- {
-			c.take(&items[i])
+			items[i].take()
 		}
 	}()
 	for i < len(items) {
-		it := &items[i]
-		if from == 0 {
-			from = c.start[it.shape]
-		}
-		at, looks, err := c.first(ctx, it, from)
+		at, looks, err := c.first(ctx, items[i], max(from, items[i].start))
 		if err != nil {
 			return -1, err
 		}
@@ -154,12 +142,12 @@ func (c *cluster) search(ctx context.Context, items []item, back int) (failed in
 		}
 		stuck := i
 		if at >= 0 {
-			c.settle(it, at)
+			items[i].settle(c.order[at], at)
 			i, from = i+1, 0
 			if i < len(items) {
 				continue
 			}
-			if stuck = c.unsettled(items); stuck < 0 {
+			if stuck = slices.IndexFunc(items, (*item).unsettled); stuck < 0 {
 				return -1, nil
 			}
 		}
@@ -167,42 +155,39 @@ func (c *cluster) search(ctx context.Context, items []item, back int) (failed in
 			failed = stuck
 		}
 		if i == 0 || back <= 0 {
-			return failed, nil
+			break
 		}
 		i--
 		from = items[i].at + 1
-		c.take(&items[i])
+		items[i].take()
 	}
 	return failed, nil
 }
 
 // settle puts an item at a place of the order. Pods of one shape are as good as each other: the next one need not look
 // where this one did not fit.
-func (c *cluster) settle(it *item, at int32) {
-	it.at, it.began, it.node = at, c.start[it.shape], c.order[at]
-	if !c.shapes.list[it.shape].free() {
-		c.start[it.shape] = at
+func (it *item) settle(n *fitNode, at int) {
+	it.node, it.at, it.began = n, at, it.start
+	if !it.free() {
+		it.start = at
 	}
-	c.put(it)
+	it.put()
 }
 
-// unsettled is an item whose affinity or spread does not hold with all others where they are, in whatever order they
-// come; -1: none.
-func (c *cluster) unsettled(items []item) int {
-	return slices.IndexFunc(items, func(it item) bool {
-		s, node := &c.shapes.list[it.shape], &c.nodes[it.node]
-		if !s.free() || it.waits {
-			return false
-		}
-		c.count(s, it.node, true, -1)
-		defer c.count(s, it.node, true, 1)
-		return !c.beside(s, node) || !c.even(s, node)
-	})
+// unsettled reports whether the affinity or the spread of an item that moves does not hold with all others where they
+// are, in whatever order they came.
+func (it *item) unsettled() bool {
+	if !it.free() || it.waits {
+		return false
+	}
+	it.count(it.node, true, -1)
+	defer it.count(it.node, true, 1)
+	return !it.beside(it.node) || !it.even(it.node)
 }
 
 // first is the first place of the order, from on, that takes the item, or -1; and how many were looked at.
-func (c *cluster) first(ctx context.Context, it *item, from int32) (at int32, looks int, err error) {
-	for at = from; int(at) < len(c.order); at++ {
+func (c *cluster) first(ctx context.Context, it *item, from int) (at, looks int, err error) {
+	for at = from; at < len(c.order); at++ {
 		if looks%looksCtx == 0 {
 			if err := ctx.Err(); err != nil {
 				return -1, looks, err
@@ -216,31 +201,27 @@ func (c *cluster) first(ctx context.Context, it *item, from int32) (at int32, lo
 }
 
 // called names an item's pod in a sentence.
-func (c *cluster) called(it *item) string {
+func (it *item) called() string {
 	if it.waits {
-		return fmt.Sprintf("pod %s, which waits for a node,", c.pods[it.pod].name)
+		return "pod " + it.name + ", which waits for a node,"
 	}
-	return "pod " + c.pods[it.pod].name
+	return "pod " + it.name
 }
 
 // nowhere says why no node takes the item, though no other pod moves.
 func (c *cluster) nowhere(it *item) string {
-	counts := make([]int, len(refusals)+len(c.names))
+	counts := map[string]int{}
 	for _, n := range c.order {
 		counts[c.check(it, n)]++
 	}
 	var why []string
-	for r, n := range counts[1:] {
-		switch r++; {
-		case n == 0:
-		case r < len(refusals):
-			why = append(why, fmt.Sprintf("%d %s", n, refusals[r]))
-		default:
-			why = append(why, fmt.Sprintf("%d too little %s", n, c.names[r-len(refusals)]))
+	for _, words := range slices.Concat([]string{taint, labels, volume, ports, crowd, lonely, uneven}, c.lacks) {
+		if n := counts[words]; n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", n, words))
 		}
 	}
 	if len(why) == 0 {
-		return c.called(it) + " has nowhere to go: no other node takes pods"
+		return it.called() + " has nowhere to go: no other node takes pods"
 	}
-	return fmt.Sprintf("%s fits on no other node: of those that take pods, have %s", c.called(it), strings.Join(why, ", "))
+	return fmt.Sprintf("%s fits on no other node: of those that take pods, have %s", it.called(), strings.Join(why, ", "))
 }

@@ -276,9 +276,9 @@ var fitPlaced, fitMissed int
 func fitWaiting(rt *rapid.T, f fleetSim, w *slowWorld) (again []*Pod) {
 	today := &slowWorld{s: w.s, gone: map[string]bool{}, at: map[*Pod]*Node{}}
 	c := f[Key{}]
-	for i := range c.nodes {
-		for _, k := range c.nodes[i].waiting {
-			today.at[c.pods[k].pod] = c.nodes[i].node
+	for _, n := range c.nodes {
+		for _, p := range n.waiting {
+			today.at[p.Pod] = n.Node
 		}
 	}
 	if !today.holds() {

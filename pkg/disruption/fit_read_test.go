@@ -31,7 +31,7 @@ func TestSimulatorRefusesWhatCannotBe(t *testing.T) {
 		{"a very small exponent", amount("1e-1000000000"), "pods[shop/p].requests.memory"},
 		{"an exponent that is no number", amount("1e99999999999999999999"), "pods[shop/p].requests.memory"},
 		{"a long number", amount(strings.Repeat("9", 1000)), "pods[shop/p].requests.memory"},
-		{"allocatable", State{Nodes: []Node{fitNodeOf("a", func(n *Node) { n.Allocatable["cpu"] = "four" })}}, "nodes[a].allocatable.cpu"},
+		{"allocatable", State{Nodes: []Node{fitNodeOf("a", func(n *Node) { n.Allocatable["cpu"] = "four" })}, Pods: []Pod{fitPodOf("p", "a")}}, "nodes[a].allocatable.cpu"},
 		{"port", port("TCP/80"), "pods[shop/p].hostPorts[1]"},
 		{"port 0", port("TCP//0"), "pods[shop/p].hostPorts[1]"},
 		{"port 65536", port("TCP//65536"), "pods[shop/p].hostPorts[1]"},

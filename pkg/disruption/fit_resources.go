@@ -25,7 +25,7 @@ const (
 
 // need is an amount of a resource.
 type need struct {
-	of     int32
+	of     int // place in names
 	amount int64
 }
 
@@ -65,7 +65,7 @@ func (c *cluster) needsOf(p *Pod, name string) (all []need, err error) {
 		} else if len(all) > 0 {
 			continue
 		}
-		of, err := c.resource(c.resources, r, r, name)
+		of, err := c.resource(r, name)
 		if err != nil {
 			return nil, err
 		}
@@ -74,36 +74,38 @@ func (c *cluster) needsOf(p *Pod, name string) (all []need, err error) {
 	return all, nil
 }
 
-// resource is the number of a resource or a CSI driver.
-func (c *cluster) resource(of map[string]int32, name, called, pod string) (int32, error) {
-	if id, ok := of[name]; ok {
+// volumesOf comes before the name of a CSI driver where that stands for a resource.
+const volumesOf = "room for volumes of "
+
+// resource is the number of a resource.
+func (c *cluster) resource(name, pod string) (int, error) {
+	if id, ok := c.resources[name]; ok {
 		return id, nil
 	}
 	if len(c.names) == maxResources {
 		return 0, bad("pods["+pod+"].requests", name,
 			fmt.Sprintf("is one too many: all pods may name %d different resources and drivers of volumes", maxResources))
 	}
-	of[name] = number(len(c.names))
-	c.names = append(c.names, called)
-	return of[name], nil
+	c.resources[name] = len(c.names)
+	c.names, c.lacks = append(c.names, name), append(c.lacks, "too little "+name)
+	return c.resources[name], nil
 }
 
 // equip reads what a node has of everything that pods name. where names the node in an error.
 func (c *cluster) equip(n *fitNode, where string) error {
 	n.all = make([]int64, len(c.names))
-	for _, name := range slices.Sorted(maps.Keys(n.node.Allocatable)) {
-		amount, err := quantity(name, n.node.Allocatable[name])
-		if err != nil {
-			return bad(where+".allocatable."+clip(name), n.node.Allocatable[name], err.Error())
-		}
-		if r, ok := c.resources[name]; ok {
-			n.all[r] = min(amount, mostAmount)
-		}
-	}
-	for driver, r := range c.drivers {
-		n.all[r] = mostAmount
-		if left, ok := n.node.VolumesLeft[driver]; ok {
-			n.all[r] = max(int64(left), 0)
+	for i, name := range c.names {
+		if driver, ok := strings.CutPrefix(name, volumesOf); ok {
+			n.all[i] = mostAmount
+			if left, ok := n.VolumesLeft[driver]; ok {
+				n.all[i] = max(int64(left), 0)
+			}
+		} else if text, ok := n.Allocatable[name]; ok {
+			amount, err := quantity(name, text)
+			if err != nil {
+				return bad(where+".allocatable."+clip(name), text, err.Error())
+			}
+			n.all[i] = min(amount, mostAmount)
 		}
 	}
 	n.free = slices.Clone(n.all)
@@ -113,14 +115,14 @@ func (c *cluster) equip(n *fitNode, where string) error {
 // sizeShapes computes sizes: the sum of the shares of all that the nodes have.
 func (c *cluster) sizeShapes() {
 	all := make([]float64, len(c.names))
-	for i := range c.nodes {
-		for r, q := range c.nodes[i].all {
+	for _, n := range c.nodes {
+		for r, q := range n.all {
 			all[r] += float64(q)
 		}
 	}
-	for i := range c.shapes.list {
-		for _, w := range c.shapes.list[i].needs {
-			c.shapes.list[i].size += float64(w.amount) / max(all[w.of], 1)
+	for _, s := range c.shapes.all {
+		for _, w := range s.needs {
+			s.size += float64(w.amount) / max(all[w.of], 1)
 		}
 	}
 }
@@ -130,14 +132,4 @@ func subtract(free []int64, needs []need) {
 	for _, w := range needs {
 		free[w.of] = max(free[w.of]-w.amount, -hugeAmount)
 	}
-}
-
-// lacking is the first need that the node does not meet; -1: none.
-func (n *fitNode) lacking(needs []need) int32 {
-	for _, w := range needs {
-		if w.amount > 0 && n.free[w.of] < w.amount {
-			return w.of
-		}
-	}
-	return -1
 }

@@ -118,9 +118,10 @@ func TestDC10_ASearchGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := f[Key{}]
-	c.call++
-	c.nodes[0].gone = c.call
-	items := c.toPlace([]int32{0})
+	going := c.nodes[:1]
+	c.keeps(going)
+	c.show(going, false)
+	items := toPlace(going)
 	for _, want := range []struct{ back, failed int }{{0, 4}, {looksBack, -1}, {0, 4}} {
 		if failed, err := c.search(t.Context(), items, want.back); err != nil || failed != want.failed {
 			t.Errorf("with %d looks back, item %d found no place, %v; want %d", want.back, failed, err, want.failed)

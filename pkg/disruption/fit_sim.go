@@ -39,25 +39,28 @@ func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fle
 	f := fleetSim{}
 	of := func(k Key) *cluster {
 		if f[k] == nil {
-			f[k] = newCluster()
+			f[k] = &cluster{
+				known: map[*Node]*fitNode{}, reads: map[string]bool{}, resources: map[string]int{}, pools: map[string]string{}, runs: map[[2]string]bool{},
+			}
 		}
 		return f[k]
 	}
 	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		of(n.Cluster).nodes = append(of(n.Cluster).nodes, fitNode{node: n, name: n.Name})
+		c := of(s.Nodes[i].Cluster)
+		c.nodes = append(c.nodes, &fitNode{Node: &s.Nodes[i]})
 	}
 	for i := range s.Pods {
-		p := &s.Pods[i]
-		of(p.Cluster).pods = append(of(p.Cluster).pods, fitPod{pod: p, name: p.String()})
+		if c := of(s.Pods[i].Cluster); !s.Pods[i].Finished {
+			c.pods = append(c.pods, &fitPod{Pod: &s.Pods[i], name: s.Pods[i].String()})
+		}
 	}
 	for i := range s.DaemonSets {
-		p := &s.DaemonSets[i]
-		of(p.Cluster).daemons = append(of(p.Cluster).daemons, fitPod{pod: p, name: p.String()})
+		c := of(s.DaemonSets[i].Cluster)
+		c.daemons = append(c.daemons, &fitPod{Pod: &s.DaemonSets[i], name: s.DaemonSets[i].String()})
 	}
 	for i := range s.Budgets {
-		b := &s.Budgets[i]
-		of(b.Cluster).budgets = append(of(b.Cluster).budgets, newBudget(b))
+		c := of(s.Budgets[i].Cluster)
+		c.budgets = append(c.budgets, newBudget(&s.Budgets[i]))
 	}
 	for i := range s.Hosts {
 		if h := &s.Hosts[i]; h.Machine != nil {
@@ -80,21 +83,22 @@ func sortedKeys[T any](m map[Key]T) []Key {
 
 // residents are the pods of a node that need another place when it goes, by name.
 func (f fleetSim) residents(n *Node) (all []*Pod) {
-	c := f[n.Cluster]
-	for _, i := range c.leave(c.at[n]).moving {
-		all = append(all, c.pods[i].pod)
+	for _, p := range f[n.Cluster].known[n].leave().moving {
+		all = append(all, p.Pod)
 	}
 	return all
 }
 
 // stuck says why pods of a node cannot be moved wherever they may go: a budget, an annotation, no owner, something
 // that is not simulated. "" = nothing.
-func (f fleetSim) stuck(n *Node) string { return f[n.Cluster].keeps([]int32{f[n.Cluster].at[n]}) }
+func (f fleetSim) stuck(n *Node) string {
+	c := f[n.Cluster]
+	return c.keeps([]*fitNode{c.known[n]})
+}
 
 // waits reports whether a pod without a node would get its room on n.
 func (f fleetSim) waits(n *Node) bool {
-	c := f[n.Cluster]
-	return slices.ContainsFunc(c.nodes[c.at[n]].waiting, func(i int32) bool { return !c.pods[i].pod.DaemonSet })
+	return slices.ContainsFunc(f[n.Cluster].known[n].waiting, func(p *fitPod) bool { return !p.DaemonSet })
 }
 
 // without simulates that nodes go, all at once, and finds a place for each pod that must move: on the other nodes, or,

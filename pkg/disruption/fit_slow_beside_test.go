@@ -8,51 +8,50 @@ import (
 
 // related says whether affinity, anti-affinity and spread let p be on n.
 func (w *slowWorld) related(p *Pod, n *Node) bool {
-	_, zoned := n.Labels[corev1.LabelTopologyZone]
-	unsure := !zoned && n == w.spare
-	beside := map[string]bool{} // topologies in which one is that p wants
-	anyone := false
+	if _, ok := n.Labels[corev1.LabelTopologyZone]; !ok && n == w.spare && w.zoned(p) {
+		return false
+	}
+	wanted := func(q *Pod) bool {
+		return len(p.Affinity) > 0 && !slices.ContainsFunc(p.Affinity, func(t corev1.PodAffinityTerm) bool { return !slowAbout(p, t, q, false) })
+	}
+	beside, anyone := map[string]bool{}, false // topologies in which one is that p wants
 	for _, m := range w.nodes() {
 		others, _ := w.on(m)
 		for _, q := range others {
-			if q == p {
-				continue
-			}
 			for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 				a, ok := w.domain(m, key)
 				b, has := w.domain(n, key)
-				same := ok && has && a == b || unsure && key == corev1.LabelTopologyZone
-				if same && (slowApart(p, q, key) || slowApart(q, p, key)) {
+				same := ok && has && a == b
+				if q != p && same && (slowApart(p, q, key) || slowApart(q, p, key)) {
 					return false
 				}
-				if wanted := len(p.Affinity) > 0 && !slices.ContainsFunc(p.Affinity, func(t corev1.PodAffinityTerm) bool { return !slowAbout(p, t, q, false) }); wanted {
-					anyone = true
-					beside[key] = beside[key] || same && w.sure(q, m)
-				}
+				anyone = anyone || q != p && wanted(q)
+				beside[key] = beside[key] || q != p && wanted(q) && same && w.sure(q, m)
 			}
 		}
 	}
-	for _, t := range p.AntiAffinity {
-		if unsure && t.TopologyKey == corev1.LabelTopologyZone {
-			return false
-		}
-	}
-	self := !slices.ContainsFunc(p.Affinity, func(t corev1.PodAffinityTerm) bool { return !slowAbout(p, t, p, false) })
 	for _, t := range p.Affinity {
-		_, has := w.domain(n, t.TopologyKey)
-		if !has || !beside[t.TopologyKey] && (anyone || !self) {
+		if _, has := w.domain(n, t.TopologyKey); !has || !beside[t.TopologyKey] && (anyone || !wanted(p)) {
 			return false
 		}
 	}
-	return !(unsure && w.counted(p)) && w.spreads(p, n)
+	return w.spreads(p, n)
 }
 
-// counted says whether a spread by zone of any pod counts p.
-func (w *slowWorld) counted(p *Pod) bool {
-	return slices.ContainsFunc(slices.Concat(w.s.Pods, w.s.DaemonSets), func(q Pod) bool {
-		return !q.Finished && slices.ContainsFunc(q.Spread, func(t corev1.TopologySpreadConstraint) bool {
-			return t.TopologyKey == corev1.LabelTopologyZone && slowCounts(&q, t, p) && !slowEmpty(&q, t)
-		})
+// zoned says whether a term or a spread by zone is of p, or about it.
+func (w *slowWorld) zoned(p *Pod) bool {
+	all := slices.Concat(w.s.Pods, w.s.DaemonSets)
+	return slices.ContainsFunc(all, func(q Pod) bool {
+		mine, wants := q.Key == p.Key && q.Finished == p.Finished, len(q.Affinity) > 0
+		for _, t := range q.Affinity {
+			wants = wants && slowAbout(&q, t, p, false)
+		}
+		wants = (wants || mine) && slices.ContainsFunc(q.Affinity, func(t corev1.PodAffinityTerm) bool { return t.TopologyKey == corev1.LabelTopologyZone })
+		return !q.Finished && (wants || slices.ContainsFunc(q.AntiAffinity, func(t corev1.PodAffinityTerm) bool {
+			return t.TopologyKey == corev1.LabelTopologyZone && (mine || slowAbout(&q, t, p, true))
+		}) || slices.ContainsFunc(q.Spread, func(t corev1.TopologySpreadConstraint) bool {
+			return t.TopologyKey == corev1.LabelTopologyZone && (mine || slowCounts(&q, t, p) && !slowEmpty(&q, t))
+		}))
 	})
 }
 

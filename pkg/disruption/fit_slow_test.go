@@ -142,7 +142,7 @@ func (w *slowWorld) on(n *Node) (all, fresh []*Pod) {
 			all, fresh = append(all, p), append(fresh, p)
 		case w.at[p] == nil && n != w.spare && !w.gone[n.Name] && p.Node == n.Name:
 			all = append(all, p)
-		case n == w.spare && p.DaemonSet && slices.ContainsFunc(w.s.Nodes, func(n Node) bool { return n.Name == p.Node }):
+		case n == w.spare && p.DaemonSet:
 			all = append(all, p)
 		}
 	}

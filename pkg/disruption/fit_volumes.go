@@ -21,7 +21,7 @@ func (c *cluster) readVolumes(s *shape, p *Pod, name string) error {
 		}
 	}
 	for _, d := range slices.Sorted(maps.Keys(count)) {
-		of, err := c.resource(c.drivers, d, "room for volumes of "+d, name)
+		of, err := c.resource(volumesOf+d, name)
 		if err != nil {
 			return err
 		}

@@ -192,6 +192,8 @@ func (w *world) closed(n *disruption.Node) string {
 // stuck says why a pod cannot be moved wherever it may go.
 func stuck(p *disruption.Pod) string {
 	switch {
+	case p.Terminating && !strings.HasPrefix(p.Owner, "StatefulSet/"):
+		return ""
 	case len(p.Unmodelled) > 0:
 		return strings.Join(p.Unmodelled, ", ") + " is not modelled"
 	case p.Terminating:

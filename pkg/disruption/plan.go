@@ -9,6 +9,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
+// maxYear keeps the times of a plan within what RFC 3339 can write.
+const maxYear = 9998
+
 // Plan says what could be released or provisioned again at now. It has actions of one method at most
 // (DC-9). The same state gives the same plan, byte for byte (DC-28). The error is that of ctx, or a *FieldError of s or c.
 func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, error) {
@@ -16,9 +19,6 @@ func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, err
 }
 
 func (p *planner) plan(ctx context.Context) (api.Plan, error) {
-	if err := ctx.Err(); err != nil {
-		return api.Plan{}, err
-	}
 	if year := p.now.Year(); year > maxYear {
 		return api.Plan{}, bad("now", p.now.Format(time.DateOnly), fmt.Sprintf("must not be after the year %d", maxYear))
 	}
@@ -53,9 +53,7 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 		}
 	}
 	plan.DryRun = !p.c.Execute || !slices.ContainsFunc(plan.Actions, p.allowed)
-	plan.Reports = p.reports()
-	plan.Later = p.later(plan.Actions, plan.Method)
-	plan.Excluded = p.excluded()
+	plan.Reports, plan.Later, plan.Excluded = p.reports(), p.later(plan.Actions, plan.Method), p.excluded()
 	return plan, nil
 }
 
@@ -64,12 +62,8 @@ func (p *planner) allowed(a api.PlanAction) bool {
 	if q := p.pools[a.Pool]; q != nil {
 		return q.Execute
 	}
-	at := slices.IndexFunc(p.hosts, func(h *host) bool { return h.id == a.Hosts[0].Name })
-	return at >= 0 && p.hosts[at].Machine != nil && p.hosts[at].Machine.Execute
+	return p.host(a.Hosts[0].Name).Machine.Execute
 }
-
-// maxYear keeps the times of a plan within what RFC 3339 can write.
-const maxYear = 9998
 
 // Explain tells why a host is a candidate or not, condition by condition. The host is known to s.
 func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (api.PlanExplanation, error) {
@@ -77,17 +71,13 @@ func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (
 }
 
 func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, error) {
-	if err := ctx.Err(); err != nil {
-		return api.PlanExplanation{}, err
-	}
 	if err := p.build(ctx); err != nil {
 		return api.PlanExplanation{}, err
 	}
-	at := slices.IndexFunc(p.hosts, func(h *host) bool { return h.Key == name })
-	if at < 0 {
+	h := p.host(name.String())
+	if h == nil {
 		return api.PlanExplanation{}, bad("host", name.String(), "is not known")
 	}
-	h := p.hosts[at]
 	v := &h.verdict
 	e := api.PlanExplanation{Host: h.id, Candidate: v.candidate(), Conditions: v.conditions}
 	if !e.Candidate {
@@ -98,29 +88,25 @@ func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, e
 		return e, nil
 	}
 	// The first reason for which it could go now, as a method that cannot act leaves it to the next.
-	e.Reason = v.reasons()[0]
-	stays, err := p.stays(ctx, h, e.Reason)
-	for _, reason := range v.reasons()[1:] {
-		if err != nil || stays == "" {
+	var stays string
+	for i, reason := range v.reasons() {
+		why, err := p.stays(ctx, h, reason)
+		if err != nil {
+			return api.PlanExplanation{}, err
+		}
+		if i == 0 || why == "" {
+			e.Reason, stays = reason, why
+		}
+		if why == "" {
 			break
 		}
-		var other string
-		if other, err = p.stays(ctx, h, reason); other == "" {
-			e.Reason, stays = reason, ""
-		}
-	}
-	if err != nil {
-		return api.PlanExplanation{}, err
 	}
 	e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)
-	if stays != "" {
+	now := condition{"CanGoNow", stays == "", "by itself it could go now", stays}
+	if v.add(now); stays != "" {
 		e.Summary += ", but it stays for now: " + stays
 	}
-	said := stays
-	if said == "" {
-		said = "by itself it could go now"
-	}
-	e.Conditions = append(slices.Clip(e.Conditions), api.PlanCondition{Type: "CanGoNow", Met: stays == "", Message: said})
+	e.Conditions = v.conditions
 	return e, nil
 }
 

@@ -37,3 +37,17 @@ func TestDC14_TheSetThatSavesTheMostHolds(t *testing.T) {
 	l.spare(600)
 	l.wants("MultiNodeConsolidation replace h-0,h-1,h-2>s-3")
 }
+
+// TestDC7_WhatIsTooMuchToSimulateDoesNotGo, and its explanation does not say that it could.
+func TestDC7_WhatIsTooMuchToSimulateDoesNotGo(t *testing.T) {
+	l := newLab(t, 2)
+	field("raid", "1", "5")(&l.s.Hosts[0], nil)
+	for range maxWork {
+		l.pod(0, 0)
+	}
+	l.s.Hosts[1].DoNotDisrupt = true
+	l.wants("")
+	if e := l.explain("h-0"); !e.Candidate || e.Conditions[len(e.Conditions)-1].Message != tooMuch {
+		t.Errorf("%s; %+v", e.Summary, e.Conditions[len(e.Conditions)-1])
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -25,19 +26,13 @@ const (
 )
 
 // Validate reports why a plan that was made earlier may not be carried out as of s; nil: it may (DC-22): not
-// before 15 s are over, and only if candidates and simulation are still the same. Whoever carries it out reads the state once
-// more then, and asks Confirm. The error is a *Abandoned, that of ctx, or a *FieldError.
+// before 15 s are over, and only if candidates and simulation are still the same. The error is a *Abandoned, that of ctx,
+// or a *FieldError.
 func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.Time) error {
-	return newPlanner(s, c, now).validate(ctx, plan, true)
+	return newPlanner(s, c, now).validate(ctx, plan)
 }
 
-// Confirm looks at the candidates and budgets of a plan alone: the last look of DC-22, with a state that was read after
-// Validate's, for pods that came meanwhile.
-func Confirm(ctx context.Context, plan api.Plan, s *State, c Config, now time.Time) error {
-	return newPlanner(s, c, now).validate(ctx, plan, false)
-}
-
-func (p *planner) validate(ctx context.Context, plan api.Plan, simulate bool) error {
+func (p *planner) validate(ctx context.Context, plan api.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -50,120 +45,102 @@ func (p *planner) validate(ctx context.Context, plan api.Plan, simulate bool) er
 	if why := p.s.Throttle.Hold(); why != "" {
 		return &Abandoned{classBudget, why}
 	}
-	byName := map[string]*host{}
-	for _, h := range p.hosts {
-		byName[h.id] = h
-	}
-	var all []*host
-	reason := map[*host]api.PlanReason{}
+	var going []*host
 	var spare *host
-	for i := range plan.Actions {
-		a := &plan.Actions[i]
-		set, err := p.still(a, plan.Method, byName)
-		if err != nil {
-			return err
+	reason := map[*host]api.PlanReason{}
+	for _, a := range plan.Actions {
+		if len(a.Hosts) == 0 {
+			return &Abandoned{classChurn, "an action has no hosts"}
 		}
-		for _, h := range set {
-			if reason[h] != "" {
-				return churn(h.id, "is in the plan twice")
+		for _, ph := range a.Hosts {
+			h, why := p.still(ph, a, plan.Method)
+			if why == "" && reason[h] != "" {
+				why = "is in the plan twice"
 			}
-			reason[h] = a.Reason
+			if why != "" {
+				return churn(ph.Name, why)
+			}
+			going, reason[h] = append(going, h), a.Reason
 		}
-		all = append(all, set...)
-		if a.Replacement != nil {
-			if spare = byName[a.Replacement.Name]; spare == nil || !slices.Contains(p.freeFor(set[0].pool), spare) {
-				return churn(a.Replacement.Name, "is not free any more, or does not match")
-			}
+		if a.Replacement == nil {
+			continue
+		}
+		if spare = p.host(a.Replacement.Name); spare == nil || !slices.Contains(p.freeFor(going[0].pool), spare) {
+			return churn(a.Replacement.Name, "is not free any more, or does not match")
 		}
 	}
-	if why := p.within(all, func(h *host) api.PlanReason { return reason[h] }, spare != nil); why != "" {
-		return &Abandoned{classBudget, why}
-	}
-	if !simulate || len(all) == 0 {
+	if len(going) == 0 {
 		return nil
 	}
-	return p.again(ctx, all, reason, spare)
+	if why := p.within(going, func(h *host) api.PlanReason { return reason[h] }, spare != nil); why != "" {
+		return &Abandoned{classBudget, why}
+	}
+	return p.again(ctx, going, reason[going[0]] == api.PlanUnderutilized, spare)
 }
 
 func churn(who, what string) error { return &Abandoned{classChurn, "host " + clip(who) + " " + what} }
 
-// still finds the hosts of an action, if they are candidates as they were.
-func (p *planner) still(a *api.PlanAction, method api.PlanMethod, byName map[string]*host) ([]*host, error) {
-	var set []*host
-	for _, ph := range a.Hosts {
-		h := byName[ph.Name]
-		if h == nil {
-			return nil, churn(ph.Name, "is gone")
-		}
-		now := planHost(h)
-		if now.Machine != ph.Machine || now.Node != ph.Node || now.NodeUUID != ph.NodeUUID || now.Cluster != ph.Cluster || h.poolName() != a.Pool {
-			return nil, churn(h.id, "has another Machine, cluster, Node or pool")
-		}
-		if !h.verdict.is(a.Reason, method, h) {
-			why := "is no candidate for " + string(a.Reason) + " any more"
-			if c := h.verdict.unmet(); c != nil {
-				why += ": " + c.Message
-			}
-			return nil, churn(h.id, why)
-		}
-		set = append(set, h)
+// host is the one of that name; nil: there is none.
+func (p *planner) host(id string) *host {
+	k := Key{Name: id}
+	if namespace, name, ok := strings.Cut(id, "/"); ok {
+		k = Key{Namespace: namespace, Name: name}
 	}
-	if len(set) == 0 {
-		return nil, &Abandoned{classChurn, "an action has no hosts"}
+	i, ok := slices.BinarySearchFunc(p.hosts, k, func(h *host, k Key) int { return h.compare(k) })
+	if !ok {
+		return nil
 	}
-	return set, nil
+	return p.hosts[i]
 }
 
-// is tells whether a host is a candidate for a reason.
-func (v *verdict) is(reason api.PlanReason, method api.PlanMethod, h *host) bool {
-	switch reason {
-	case api.PlanEmpty:
-		return v.empty
-	case api.PlanUnderutilized:
-		return v.under
-	case api.PlanDrifted:
-		return v.drifted && h.drift.of(method)
+// still is a host of an action, and why it is no candidate as it was.
+func (p *planner) still(ph api.PlanHost, a api.PlanAction, method api.PlanMethod) (*host, string) {
+	h := p.host(ph.Name)
+	if h == nil {
+		return nil, "is gone"
 	}
-	return false
+	now := planHost(h)
+	if now.PowerOff, now.HandBack, now.ConductorGroup = ph.PowerOff, ph.HandBack, ph.ConductorGroup; now != ph || h.poolName() != a.Pool {
+		return h, "has another Machine, cluster, Node or pool"
+	}
+	if !slices.Contains(h.verdict.reasons(), a.Reason) || a.Reason == api.PlanDrifted && !h.drift.of(method) {
+		why := "is no candidate for " + string(a.Reason) + " any more"
+		if c := h.verdict.unmet(); c != nil {
+			why += ": " + c.Message
+		}
+		return h, why
+	}
+	return h, ""
 }
 
 // again simulates the plan as a whole once more.
-func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.PlanReason, spare *host) error {
-	var nodes []*Node
-	var under []*host
-	for _, h := range all {
-		nodes = append(nodes, h.node)
-		if reason[h] == api.PlanUnderutilized {
-			under = append(under, h)
-		}
-	}
+func (p *planner) again(ctx context.Context, going []*host, consolidates bool, spare *host) error {
 	var extra *Node
 	if spare != nil {
-		extra = newNode(all[0], spare)
+		extra = newNode(going[0], spare)
 	}
-	at, err := p.sim.without(ctx, nodes, extra)
+	at, err := p.simulate(ctx, going, extra)
 	switch {
 	case err != nil:
 		return err
 	case at.blocked != "":
 		return &Abandoned{classScheduling, at.blocked}
-	case spare != nil && !at.usedSpare && p.within(under, underutilized, false) == "":
+	case spare != nil && !at.usedSpare && p.within(going, underutilized, false) == "":
 		return &Abandoned{classScheduling, "the pods fit without " + spare.id + " now"}
-	case len(under) == 0:
+	case !consolidates:
 		return nil
 	}
-	s := &solution{set: under, spare: spare}
+	s := &solution{set: going, spare: spare}
 	if p.weigh(s); s.saving <= 0 || !p.paysBack(s.payback) {
 		return &Abandoned{classChurn, "it would not pay any more"}
 	}
 	if spare == nil {
 		return nil
 	}
-	if !spare.replaces(under) {
+	if !spare.replaces(going) {
 		return churn(spare.id, "is not cheap enough any more")
 	}
-	p.work = maxWork
-	_, _, why, err := p.spareFor(ctx, under)
+	_, _, why, err := p.spareFor(ctx, going)
 	if err == nil && why != "" {
 		return &Abandoned{classScheduling, why}
 	}

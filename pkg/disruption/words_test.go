@@ -153,12 +153,12 @@ func TestDC22_WhatIsOfNoUseAnyMoreIsAbandoned(t *testing.T) {
 	l := newLab(t, 1)
 	p := l.plan()
 	l.now, l.s.Hosts[0].DoNotDisrupt = p.ExecuteAfter, true
-	err := l.planner().validate(t.Context(), p, true)
+	err := l.planner().validate(t.Context(), p)
 	if err == nil || err.Error() != "churn: host metal3/h-0 is no candidate for Empty any more: its annotation do-not-disrupt forbids it" {
 		t.Error(err)
 	}
 	l.c.PreemptibleOptions = -1
-	wantsField(t, l.planner().validate(t.Context(), p, true), "config.preemptibleOptions")
+	wantsField(t, l.planner().validate(t.Context(), p), "config.preemptibleOptions")
 	l = newLab(t, 2)
 	l.c.ConsolidateAfter = Never
 	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
@@ -166,7 +166,7 @@ func TestDC22_WhatIsOfNoUseAnyMoreIsAbandoned(t *testing.T) {
 	p = l.plan()
 	l.now, l.s.Hosts[0].Labels = p.ExecuteAfter, l.s.Hosts[1].Labels
 	field("raid", "1", "5")(&l.s.Hosts[0], nil) // it has drifted, and not as it had
-	if err := l.planner().validate(t.Context(), p, true); told(p) != "Drift reprovision h-0" || err == nil || !strings.Contains(err.Error(), "is no candidate for Drifted any more") {
+	if err := l.planner().validate(t.Context(), p); told(p) != "Drift reprovision h-0" || err == nil || !strings.Contains(err.Error(), "is no candidate for Drifted any more") {
 		t.Errorf("%q: %v", told(p), err)
 	}
 	l = used(t, 5, 5)
@@ -181,7 +181,7 @@ func TestDC22_WhatIsOfNoUseAnyMoreIsAbandoned(t *testing.T) {
 	}
 	l.now, l.s.Hosts[2].Price = p.ExecuteAfter, watts(400) // it would still save
 	gone := new(Abandoned)
-	if err := l.planner().validate(t.Context(), p, true); !errors.As(err, &gone) || gone.Class != classChurn || !strings.HasSuffix(gone.Why, "is not cheap enough any more") {
+	if err := l.planner().validate(t.Context(), p); !errors.As(err, &gone) || gone.Class != classChurn || !strings.HasSuffix(gone.Why, "is not cheap enough any more") {
 		t.Error(err)
 	}
 }
