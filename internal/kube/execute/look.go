@@ -99,12 +99,12 @@ func wrap(err error, what string) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// look reads what a command is about, of which the first host is read already.
+// look reads what a command is about, but its first host where that is read already.
 func (r *Runner) look(ctx context.Context, c *record, first *objects.Host) (*seen, error) {
 	own, s := &server{Client: r.o.Own}, &seen{}
 	for i, t := range c.Targets {
 		host := first
-		if i > 0 {
+		if i > 0 || host == nil {
 			host = get(ctx, own, &objects.Host{}, "BareMetalHost", t.Host)
 		}
 		m := get(ctx, own, &objects.Machine{}, "Machine", t.Machine)

@@ -288,12 +288,7 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 	}
 	a, now := p.Actions[at], r.o.Now()
 	c := recordOf(a, r.o.NewID(), now)
-	own := &server{Client: r.o.Own}
-	host := get(ctx, own, &objects.Host{}, "BareMetalHost", c.Targets[0].Host)
-	if own.err != nil {
-		return own.err
-	}
-	seen, err := r.look(ctx, &c, host)
+	seen, err := r.look(ctx, &c, nil)
 	if err != nil {
 		return err
 	}
@@ -310,7 +305,7 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 		return err
 	}
 	r.tell(ctx, seen, "Normal", "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Targets[0].Host, strings.Join(a.Evidence, "; ")))
-	return r.finish(ctx, host)
+	return r.finish(ctx, seen.hosts[0])
 }
 
 // refuse leaves an action that cannot be carried out alone for a while.
