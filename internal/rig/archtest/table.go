@@ -244,7 +244,7 @@ var table = map[string]imports{
 		tests: []string{
 			"internal/kube", "internal/kube/claim", "internal/kube/execute", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/workload", "internal/rig/capiplayer", "internal/rig/child", "internal/rig/realkube",
 			"internal/store", "pkg/disruption", "pkg/holdoff",
-			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
+			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/controller-runtime/pkg/client",
 		},
 	},
 }
