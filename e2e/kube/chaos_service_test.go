@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +34,6 @@ type service struct {
 	published atomic.Pointer[[]*life]
 	network   *http.Transport // towards the gateways
 	granted   func(l *life, node string)
-	answers   gaps
 }
 
 // begin probes all replicas until the end of the deployment.
@@ -109,68 +107,24 @@ func (s *service) pick() (*life, error) {
 	return l, nil
 }
 
-// IsReady implements fakebmo.Asker.
-func (s *service) IsReady(ctx context.Context, ask api.Ask) (api.Answer, error) {
-	l, err := s.pick()
-	if err != nil {
-		s.answers.enter(err)
-		return api.Answer{}, err
-	}
-	answer, err := s.ask(ctx, l, l.asker, ask)
-	s.answers.enter(err)
-	return answer, err
-}
-
-func (s *service) ask(ctx context.Context, l *life, c *api.Client, ask api.Ask) (api.Answer, error) {
+// ask asks a replica in the name of a host.
+func (s *service) ask(ctx context.Context, l *life, c *api.Client, ask api.Ask) {
 	begin := time.Now()
-	answer, err := c.IsReady(ctx, ask)
-	if err == nil && answer.Ready {
+	if answer, err := c.IsReady(ctx, ask); err == nil && answer.Ready {
 		s.turns.sign(l.name, "yes to "+ask.NodeUUID+", "+string(answer.Reason), begin, time.Now())
-		if answer.Reason == api.ReasonGranted {
-			s.granted(l, ask.NodeUUID)
-		}
 	}
-	return answer, err
 }
 
 // RoundTrip implements http.RoundTripper for an operator that knows the gateway only.
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	l, err := s.pick()
 	if err != nil {
-		s.answers.enter(err)
 		return nil, err
 	}
 	r = r.Clone(r.Context())
 	r.URL.Host = strings.TrimPrefix(l.at.Gateway, "http://")
 	r.Host = r.URL.Host
-	resp, err := s.network.RoundTrip(r)
-	s.answers.enter(err)
-	return resp, err
-}
-
-// gaps finds the longest time in which nobody was answered.
-type gaps struct {
-	mu      sync.Mutex
-	last    time.Time // answer
-	longest time.Duration
-}
-
-func (g *gaps) enter(err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if now := time.Now(); err == nil {
-		g.last = now
-	} else if !g.last.IsZero() {
-		g.longest = max(g.longest, now.Sub(g.last))
-	}
-}
-
-// take returns it, and starts again from zero.
-func (g *gaps) take() (longest time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	longest, g.longest = g.longest, 0
-	return longest
+	return s.network.RoundTrip(r)
 }
 
 // passedOn hears of a PUT that starts work, and which life has sent it.

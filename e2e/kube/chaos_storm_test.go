@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,14 +48,13 @@ var stormSettings = settings{
 	ours + "HOLDOFF_CONFIGMAP":          "ironic-throttle-holds",
 }
 
-// storm is a fleet whose hosts are provisioned and deprovisioned for ever, by an operator
-// that asks the replicas of a throttle.
+// storm is a fleet whose hosts are provisioned and deprovisioned for ever, by an operator before whose Ironic the
+// gateways of the replicas of a throttle stand.
 type storm struct {
 	*service
-	tense   atomic.Int32 // a fault is near: so many PUTs are acted on late
-	gateway bool         // PUTs go through the replicas; else they are asked, and Ironic does as told
-	ironic  *fakeIronic
-	bmo     *fakebmo.Operator
+	tense  atomic.Int32 // a fault is near: so many PUTs are acted on late
+	ironic *fakeIronic
+	bmo    *fakebmo.Operator
 
 	mu      sync.Mutex
 	worked  map[string]time.Time // when a node last began or ended work
@@ -67,11 +65,9 @@ type storm struct {
 	next    chan change          // gets the first slot that another one gives
 }
 
-func raiseStorm(t *testing.T, replicas int, gateway bool) *storm {
+func raiseStorm(t *testing.T, replicas int) *storm {
 	t.Helper()
-	s := &storm{
-		gateway: gateway, worked: map[string]time.Time{}, grants: map[string]int{}, next: make(chan change, 1),
-	}
+	s := &storm{worked: map[string]time.Time{}, grants: map[string]int{}, next: make(chan change, 1)}
 	s.ironic = serveIronic(t, 10*time.Minute, shortWorks)
 	keys := make([]fakebmo.Host, stormHosts)
 	for i := range keys {
@@ -118,22 +114,11 @@ func (s *storm) newOperator(hosts []fakebmo.Host) (err error) {
 		Poll: 500 * time.Millisecond, Gone: time.Second, Ready: time.Second,
 		BackoffBase: 100 * time.Millisecond, BackoffMax: 2 * time.Second, Retry: time.Second,
 	}}
-	if s.gateway {
-		if o.Ironic, err = fakebmo.NewClient("http://gateway", s.service); err != nil {
-			return err
-		}
-		const noLimit = 100_000
-		o.Capacity = fakebmo.BuiltIn(o.Ironic, noLimit)
-	} else {
-		direct := &http.Transport{MaxIdleConnsPerHost: stormAskers}
-		s.Cleanup(direct.CloseIdleConnections)
-		slow := httptest.NewServer(slowIronic(s.Context(), s.ironic.Server, func(string) time.Duration { return s.act() }))
-		s.Cleanup(slow.Close)
-		if o.Ironic, err = fakebmo.NewClient(slow.URL, direct); err != nil {
-			return err
-		}
-		o.Capacity = fakebmo.Throttle(s.service)
+	if o.Ironic, err = fakebmo.NewClient("http://gateway", s.service); err != nil {
+		return err
 	}
+	const noLimit = 100_000
+	o.Capacity = fakebmo.BuiltIn(o.Ironic, noLimit)
 	s.bmo, err = fakebmo.New(o)
 	return err
 }
@@ -163,13 +148,13 @@ func (s *storm) works(at time.Time, node string, _ bool) {
 	s.worked[node] = at
 }
 
-// grantedNow hears of slots that are given. By gateway it is of every PUT that is passed
-// on: that of a host which was at work when the leader changed needs no new slot.
+// grantedNow hears of every PUT that is passed on. That of a host which was at work when the leader changed needs no new
+// slot.
 func (s *storm) grantedNow(l *life, node string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grants[l.name]++
-	if s.since.IsZero() || l.name == s.victim || s.gateway && s.worked[node].After(s.since) {
+	if s.since.IsZero() || l.name == s.victim || s.worked[node].After(s.since) {
 		return
 	}
 	s.next <- change{took: time.Since(s.since), turns: s.turns.count() - s.turnsBy}
@@ -221,8 +206,8 @@ func (s *storm) leader() *life {
 	return nil
 }
 
-// leave lets somebody ask a replica in the name of all hosts, as an operator does whose
-// requests hang there. Wait on what it returns when the replica can answer.
+// leave lets somebody ask a replica in the name of all hosts, by both ways, as operators do whose requests hang there.
+// Wait on what it returns when the replica can answer.
 func (s *storm) leave(ctx context.Context, l *life) (left *sync.WaitGroup) {
 	left = &sync.WaitGroup{}
 	patient, err := api.NewClient(l.at.API, api.WithTimeout(time.Minute))
@@ -237,11 +222,10 @@ func (s *storm) leave(ctx context.Context, l *life) (left *sync.WaitGroup) {
 			op, target = api.OpDeprovision, `{"target": "deleted"}`
 		}
 		left.Go(func() {
-			if !s.gateway {
-				defer patient.CloseIdleConnections()
-				_, _ = s.ask(ctx, l, patient, api.Ask{Namespace: h.Namespace, Name: h.Name, NodeUUID: h.NodeUUID, Op: op})
-				return
-			}
+			defer patient.CloseIdleConnections()
+			s.ask(ctx, l, patient, api.Ask{Namespace: h.Namespace, Name: h.Name, NodeUUID: h.NodeUUID, Op: op})
+		})
+		left.Go(func() {
 			r, err := http.NewRequestWithContext(ctx, http.MethodPut, l.at.Gateway+"/v1/nodes/"+h.NodeUUID+"/states/provision", strings.NewReader(target))
 			if err != nil {
 				s.Error(err)

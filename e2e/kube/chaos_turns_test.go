@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -81,36 +80,4 @@ func (s *turns) String() string {
 		fmt.Fprintf(&text, "%s (%d signs) ", t.life, t.signs)
 	}
 	return text.String()
-}
-
-// TestTheLawOfTurnsFindsWhatBreaksIt is about the judge, not about the product.
-func TestTheLawOfTurnsFindsWhatBreaksIt(t *testing.T) {
-	t.Parallel()
-	type sign struct {
-		life       string
-		begin, end int
-	}
-	for name, tc := range map[string]struct {
-		signs  []sign
-		broken int
-	}{
-		"nothing":            {nil, 0},
-		"one":                {[]sign{{"a", 0, 1}, {"a", 2, 3}}, 0},
-		"one after another":  {[]sign{{"a", 0, 1}, {"b", 2, 3}, {"b", 4, 5}, {"c", 6, 7}}, 0},
-		"overlap":            {[]sign{{"a", 0, 5}, {"b", 1, 6}, {"a", 5, 9}}, 0},
-		"told late":          {[]sign{{"a", 0, 1}, {"b", 4, 5}, {"a", 2, 6}}, 0},
-		"comes back":         {[]sign{{"a", 0, 1}, {"b", 2, 3}, {"a", 4, 5}}, 1},
-		"both go on":         {[]sign{{"a", 0, 1}, {"b", 2, 3}, {"a", 4, 5}, {"b", 6, 7}, {"a", 8, 9}}, 2},
-		"two turns too late": {[]sign{{"a", 0, 1}, {"b", 2, 3}, {"c", 4, 5}, {"a", 6, 7}}, 2},
-	} {
-		var s turns
-		epoch := time.Now()
-		at := func(n int) time.Time { return epoch.Add(time.Duration(n) * time.Second) }
-		for _, one := range tc.signs {
-			s.sign(one.life, "yes", at(one.begin), at(one.end))
-		}
-		if got := s.violations(); len(got) != tc.broken {
-			t.Errorf("%s: %q, want %d", name, got, tc.broken)
-		}
-	}
 }

@@ -3,7 +3,10 @@
 package kube
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -15,13 +18,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // seenWithin is how soon after its return what the API server has is seen.
@@ -84,69 +85,39 @@ func watch(t *testing.T, kubeconfig string, namespaces ...string) *directory {
 func (d *directory) changed(old, now *hosts.Host) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var name string
-	var was hosts.Host
-	if old != nil {
-		name, was = old.Name, *old
-	} else {
-		name = now.Name
-	}
-	if d.told[name] != was {
+	was, is := cmp.Or(old, &hosts.Host{}), cmp.Or(now, &hosts.Host{})
+	name := cmp.Or(was.Name, is.Name)
+	if d.told[name] != *was {
 		d.odd = append(d.odd, name)
 	}
-	if delete(d.told, name); now != nil {
-		d.told[name] = *now
+	if d.told[name] = *is; now == nil {
+		delete(d.told, name)
 	}
 }
 
-// expected is what the API server has of a namespace, as a directory shows it. Spec is not compared.
-func expected(t *testing.T, namespace string) map[string]hosts.Host {
+// shows compares a directory with what the API server has of a namespace, by name, by node, and by what was told.
+func (d *directory) shows(t *testing.T, namespace string) bool {
 	t.Helper()
 	list, err := cluster.Hosts(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]hosts.Host{}
+	want := map[string]hosts.Host{}
 	for _, o := range list.Items {
-		text := func(path ...string) string { s, _, _ := unstructured.NestedString(o.Object, path...); return s }
-		number := func(path ...string) int {
-			n, _, _ := unstructured.NestedInt64(o.Object, path...)
-			return int(min(n, 9))
+		text, err := o.MarshalJSON()
+		var h hosts.Host
+		if err = errors.Join(err, json.Unmarshal(text, &h)); err != nil {
+			t.Fatal(err)
 		}
-		has := func(annotation string) bool { _, ok := o.GetAnnotations()[annotation]; return ok }
-		all[o.GetName()] = hosts.Host{
-			ErrorType: text("status", "errorType"), Holdoff: o.GetAnnotations()[hosts.HoldoffAnnotation], Host: admission.Host{
-				Namespace: namespace, Name: o.GetName(), UID: string(o.GetUID()), NodeUUID: strings.ToLower(text("status", "provisioning", "ID")),
-				ErrorCount: number("status", "errorCount"), FailCount: number("status", "provisioningFailCount"),
-				Left: has("baremetalhost.metal3.io/paused") || has("baremetalhost.metal3.io/detached"),
-				Bare: text("spec", "image", "url") == "", Tenant: text("spec", "consumerRef", "namespace"),
-				Planned: o.GetAnnotations()[hosts.PlannedAnnotation] == "true",
-			},
-		}
-	}
-	return all
-}
-
-// shows compares a directory with what the API server has, by name, by node, and by what was told.
-func (d *directory) shows(t *testing.T, namespace string) bool {
-	t.Helper()
-	want, shown := expected(t, namespace), map[string]hosts.Host{}
-	for name := range want {
-		h, ok := d.ByName(namespace, name)
-		if n, found := d.ByNode(h.NodeUUID); !ok || h.Spec == "" || found != (h.NodeUUID != "") || found && n != h {
+		shown, _ := d.ByName(namespace, h.Name)
+		if n, found := d.ByNode(h.NodeUUID); shown != h || found != (h.NodeUUID != "") || found && n != h {
 			return false
 		}
-		h.Spec = ""
-		shown[name] = h
+		want[h.Name] = h
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	told := map[string]hosts.Host{}
-	for name, h := range d.told {
-		h.Spec = ""
-		told[name] = h
-	}
-	return d.Status().Hosts == len(want) && maps.Equal(shown, want) && maps.Equal(told, want)
+	return d.Status().Hosts == len(want) && maps.Equal(d.told, want)
 }
 
 // TestEveryOperationOnHostsIsSeen makes, changes, deletes and remakes hosts while connections break: then the directory shows

@@ -80,12 +80,6 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 		do     func() error
 	}{
 		{"its connections broke", time.Minute, func() error { network.Break(); return nil }},
-		{"the network was away", time.Minute, func() error {
-			network.Refuse()
-			await(t, "word about the watch", func() bool { return len(watchWarnings(p)) > 0 }, p.log.Tail)
-			network.Mend()
-			return nil
-		}},
 		{"the API server restarted", 2 * time.Minute, func() error { own.StopAPI(); return own.StartAPI(t.Context()) }},
 		{"all had to be listed again", 2 * time.Minute, func() error { // more has changed than the API server can tell
 			network.Refuse()
@@ -141,18 +135,4 @@ func listed(t *testing.T, k *realkube.Kube) (pages float64) {
 		}
 	}
 	return pages
-}
-
-func watchWarnings(p *throttle) (found []string) {
-	p.Helper()
-	s, err := p.client().Status(p.Context())
-	if err != nil {
-		p.Fatal(err)
-	}
-	for _, w := range s.Warnings {
-		if strings.Contains(w, "BareMetalHosts") {
-			found = append(found, w)
-		}
-	}
-	return found
 }

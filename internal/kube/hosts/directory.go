@@ -48,10 +48,10 @@ func New(o Options) (*Directory, error) {
 		return nil, fmt.Errorf("hosts: %w", err)
 	}
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(o.Namespaces))) {
-		d.scopes = append(d.scopes, &scope{dir: d, namespace: n, client: client, log: o.Log.With("namespace", n)})
+		d.scopes = append(d.scopes, newScope(d, client, n, o.Log.With("namespace", n)))
 	}
 	if len(d.scopes) == 0 {
-		d.scopes = []*scope{{dir: d, client: client, log: o.Log}}
+		d.scopes = []*scope{newScope(d, client, "", o.Log)}
 	}
 	return d, nil
 }
@@ -144,7 +144,6 @@ func (d *Directory) set(now *Host) {
 	}
 }
 
-// drop takes out the host of that name.
 func (d *Directory) drop(h *Host) {
 	d.turn.Lock()
 	defer d.turn.Unlock()

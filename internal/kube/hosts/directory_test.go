@@ -1,4 +1,4 @@
-package hosts_test
+package hosts
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -14,151 +13,114 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster is an API server with BareMetalHosts in pages, of which one goes and one changes at its second version. It
-// needs no socket, so that it may be used in a bubble.
+const many = 250 // hosts, in three pages
+
+// cluster is an API server: at its second version the first host is gone, and the next one has failed.
 type cluster struct {
 	mu      sync.Mutex
-	version int    // 1 or 2
-	forgot  bool   // the first version: no watch can go on from there
-	cuts    int    // how often all watches were ended
-	lists   int    // pages that were asked for
-	fault   answer // nil: none
+	version int
+	forgot  bool          // the first version: no watch can go on from there
+	cut     chan struct{} // closed to end all watches
+	lists   int           // pages that were asked for
+	fault   answer        // nil: none
 }
 
 // answer is in the place of the cluster's, unless it is nil and nil.
-type answer func(r *http.Request) (*http.Response, error)
+type answer func(metav1.ListOptions) (io.ReadCloser, error)
 
-const many = 250 // hosts, in three pages
+func say(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
 
 func host(i, errors int) string {
-	return fmt.Sprintf(`{"metadata":{"namespace":"metal3","name":"host-%03d","uid":"u","resourceVersion":"1"},"status":{"errorCount":%d}}`, i, errors)
+	return fmt.Sprintf(`{"metadata":{"namespace":"metal3","name":"host-%03d","uid":"u","resourceVersion":"2"},"status":{"errorCount":%d}}`, i, errors)
 }
 
-func (c *cluster) with(do func()) {
+// silence is a body that says nothing until its end.
+type silence struct{ end, cut <-chan struct{} }
+
+func (s silence) Read([]byte) (int, error) {
+	select {
+	case <-s.end:
+	case <-s.cut:
+	}
+	return 0, io.EOF
+}
+
+func (c *cluster) get(ctx context.Context, o metav1.ListOptions) (io.ReadCloser, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	do()
-}
-
-// RoundTrip implements http.RoundTripper.
-func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
-	q := r.URL.Query()
-	var f answer
-	var cuts int
-	c.with(func() {
-		if f, cuts = c.fault, c.cuts; !q.Has("watch") {
-			c.lists++
-		}
-	})
-	if f != nil {
-		if a, err := f(r); a != nil || err != nil {
+	if !o.Watch {
+		c.lists++
+	}
+	if c.fault != nil {
+		if a, err := c.fault(o); a != nil || err != nil {
 			return a, err
 		}
 	}
-	if !q.Has("watch") {
-		return c.page(r)
-	}
-	in, out := io.Pipe()
-	context.AfterFunc(r.Context(), func() { in.CloseWithError(r.Context().Err()) })
-	go func() {
-		defer out.Close()
-		for v, ended := q.Get("resourceVersion"), false; !ended && r.Context().Err() == nil; <-time.After(time.Second / 4) {
-			text := ""
-			c.with(func() {
-				switch ended = c.cuts != cuts; {
-				case v == "1" && c.forgot:
-					text = `{"type":"ERROR","object":` + status(410, "Expired") + "}"
-				case v == "1" && c.version == 2:
-					v, text = "2", `{"type":"DELETED","object":`+host(0, 0)+`}{"type":"MODIFIED","object":`+host(1, 1)+"}"
-				}
-			})
-			fmt.Fprint(out, text)
+	if o.Watch {
+		text := ""
+		switch {
+		case c.forgot && o.ResourceVersion == "1":
+			text = `{"type":"ERROR","object":{"kind":"Status","message":"too old"}}`
+		case c.version == 2 && o.ResourceVersion == "1":
+			text = `{"type":"DELETED","object":` + host(0, 0) + `}{"type":"MODIFIED","object":` + host(1, 1) + "}"
 		}
-	}()
-	return &http.Response{StatusCode: 200, Body: in, Request: r}, nil
-}
-
-func (c *cluster) page(r *http.Request) (*http.Response, error) {
-	q := r.URL.Query()
-	if q.Get("limit") != "100" || q.Has("resourceVersion") {
-		panic("a list that the server sends in one answer: " + r.URL.String())
+		return io.NopCloser(io.MultiReader(strings.NewReader(text), silence{ctx.Done(), c.cut})), nil
 	}
-	from, next := 0, "100"
-	if _, _ = fmt.Sscan(q.Get("continue"), &from); from > 0 {
-		next = map[int]string{100: "200"}[from]
+	if o.Limit != 100 || o.ResourceVersion != "" {
+		return nil, errors.New("a list that the server sends in one answer")
 	}
-	var items []string
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	items := []string{`[]`, `null`, `{"metadata":{}}`} // no hosts: they must not keep the others from being seen
+	from := map[string]int{"": 0, "second": 100, "third": 200}[o.Continue]
 	for i := from; i < min(from+100, many); i++ {
 		if i > 0 || c.version == 1 {
 			items = append(items, host(i, map[int]int{1: c.version - 1}[i]))
 		}
 	}
+	next := map[int]string{0: "second", 100: "third"}[from]
 	const text = `{"kind":"BareMetalHostList","metadata":{"continue":%q,"resourceVersion":"%d"},"items":[%s]}`
-	return say(200, fmt.Sprintf(text, next, c.version, strings.Join(append(items, `[]`, `null`, `{"metadata":{}}`), ",")))(r)
+	return say(fmt.Sprintf(text, next, c.version, strings.Join(items, ","))), nil
 }
-
-func status(code int, reason string) string {
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Status","status":"Failure","message":"no: %s","reason":%[1]q,"code":%d}`, reason, code)
-}
-
-func refuse(code int, reason string) answer { return say(code, status(code, reason)) }
-
-func say(code int, text string) answer {
-	return func(r *http.Request) (*http.Response, error) {
-		head := http.Header{"Content-Type": {"application/json"}}
-		return &http.Response{StatusCode: code, Header: head, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
-	}
-}
-
-type spaces struct{ context.Context }
-
-func (s spaces) Read(p []byte) (int, error) { return copy(p, strings.Repeat(" ", len(p))), s.Err() }
 
 // What is wrong is said once, what is known stays, and all is well within 15 s of the server's return. A watch goes on
 // where it was: a list of 20,000 hosts is 300 MB.
 func TestNothingIsForgotten(t *testing.T) {
-	where := func(parameter string, f answer) answer {
-		return func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Has(parameter) {
-				return f(r)
-			}
-			return nil, nil
-		}
-	}
 	for name, row := range map[string]struct {
 		says   string
 		fault  answer
 		forget bool // the version so far: a list is needed
 	}{
-		"no rights":              {"no: Forbidden", refuse(403, "Forbidden"), false},
-		"no right to list":       {"no: Forbidden", refuse(403, "Forbidden"), true},
-		"no right to watch":      {"no: Forbidden", where("watch", refuse(403, "Forbidden")), true},
-		"unknown credentials":    {"no: Unauthorized", refuse(401, "Unauthorized"), false},
-		"no CRD":                 {"could not find the requested resource", say(404, "404 page not found"), true},
-		"connections dropped":    {"refused", func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }, false},
-		"HTML":                   {"invalid character '<'", say(200, "<html>welcome</html>"), true},
-		"another list":           {`an answer of kind \"PodList\"`, say(200, `{"kind":"PodList","metadata":{}}`), true},
-		"pages that are too old": {"no: Expired", where("continue", refuse(410, "Expired")), true},
-		"an answer without end": {"too large", func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: io.NopCloser(spaces{r.Context()}), Request: r}, nil
+		"no answer":         {"refused", func(metav1.ListOptions) (io.ReadCloser, error) { return nil, errors.New("refused") }, false},
+		"no answer to list": {"refused", func(metav1.ListOptions) (io.ReadCloser, error) { return nil, errors.New("refused") }, true},
+		"no right to watch": {"refused", func(o metav1.ListOptions) (io.ReadCloser, error) {
+			if o.Watch {
+				return nil, errors.New("refused")
+			}
+			return nil, nil
+		}, true},
+		"a watch of nothing known": {"too old", func(metav1.ListOptions) (io.ReadCloser, error) { return nil, apierrors.NewGone("too old") }, true},
+		"HTML":                     {"invalid character '<'", func(metav1.ListOptions) (io.ReadCloser, error) { return say("<html>"), nil }, true},
+		"another list":             {`an answer of kind \"PodList\"`, func(metav1.ListOptions) (io.ReadCloser, error) { return say(`{"kind":"PodList"}`), nil }, true},
+		"pages that are too old": {"too old", func(o metav1.ListOptions) (io.ReadCloser, error) {
+			if o.Continue != "" {
+				return nil, apierrors.NewResourceExpired("too old")
+			}
+			return nil, nil
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &cluster{version: 1}
+				c := &cluster{version: 1, cut: make(chan struct{})}
 				var tale, log strings.Builder
-				d, err := hosts.New(hosts.Options{
-					Config: &rest.Config{Host: "http://kube", Transport: c}, Log: slog.New(slog.NewTextHandler(&log, nil)),
-					Changed: func(old, now *hosts.Host) {
+				d, err := New(Options{
+					Config: &rest.Config{Host: "http://kube"}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+					Changed: func(old, now *Host) {
 						if old != nil {
 							fmt.Fprint(&tale, old.Name, " ", now == nil, " ")
 						}
@@ -167,6 +129,7 @@ func TestNothingIsForgotten(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				d.scopes[0].get = c.get
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
 				go func() { ended <- d.Run(ctx) }()
@@ -180,11 +143,17 @@ func TestNothingIsForgotten(t *testing.T) {
 					}
 				}
 				is(time.Second, many, true)
-				c.with(func() { c.lists, c.fault, c.forgot = 0, row.fault, row.forget; c.cuts++ })
+				c.mu.Lock()
+				c.lists, c.fault, c.forgot = 0, row.fault, row.forget
+				close(c.cut)
+				c.cut = make(chan struct{})
+				c.mu.Unlock()
 				is(time.Minute, many, false)
-				c.with(func() { c.fault, c.version = nil, 2 })
+				c.mu.Lock()
+				c.fault, c.version = nil, 2
+				c.mu.Unlock()
 				is(15*time.Second, many-1, true)
-				if tale.String() != "host-001 false host-000 true " && tale.String() != "host-000 true host-001 false " || (c.lists > 0) != row.forget {
+				if tale.Len() != len("host-001 false host-000 true ") || (c.lists > 0) != row.forget {
 					t.Errorf("%d pages, told %q", c.lists, &tale)
 				}
 				if l := log.String(); strings.Count(l, "\n") != 3 || strings.Count(l, "WARN") != 1 || !strings.Contains(l, row.says) {
@@ -192,8 +161,22 @@ func TestNothingIsForgotten(t *testing.T) {
 				}
 				cancel()
 				<-ended
-				<-time.After(time.Second)
 			})
 		})
 	}
 }
+
+// An answer without an end does not fill the memory.
+func TestAnswersAreBounded(t *testing.T) {
+	s := &scope{get: func(context.Context, metav1.ListOptions) (io.ReadCloser, error) { return io.NopCloser(spaces{}), nil }}
+	if _, err := s.page(t.Context(), ""); err == nil {
+		t.Error("a page without an end is read")
+	}
+	if _, err := s.watch(t.Context(), "1"); err == nil {
+		t.Error("an event without an end is read")
+	}
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) { return copy(p, strings.Repeat(" ", len(p))), nil }

@@ -85,18 +85,11 @@ func (h *Host) UnmarshalJSON(text []byte) error {
 	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 		return err
 	}
-	*h = w.host()
-	return nil
-}
-
-var isUUID = regexp.MustCompile("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$").MatchString
-
-func (w *wire) host() Host {
 	m, s := &w.Metadata, &w.Status
 	ask := api.Ask{
 		NodeUUID: s.Provisioning.ID, ErrorCount: s.ErrorCount, ProvisioningFailCount: s.ProvisioningFailCount,
 	}.Normalize()
-	h := Host{ErrorType: shared(string(s.ErrorType)), Holdoff: shared(m.Annotations[HoldoffAnnotation])}
+	*h = Host{ErrorType: shared(string(s.ErrorType)), Holdoff: shared(m.Annotations[HoldoffAnnotation])}
 	h.Namespace, h.Name, h.UID, h.Deleting = shared(m.Namespace), m.Name, m.UID, m.DeletionTimestamp != nil
 	h.ErrorCount, h.FailCount = ask.ErrorCount, ask.ProvisioningFailCount
 	h.Planned, h.Release = m.Annotations[PlannedAnnotation] == "true", shared(m.Annotations[ReleaseAnnotation])
@@ -113,8 +106,10 @@ func (w *wire) host() Host {
 	_, detached := m.Annotations[metal3.DetachedAnnotation]
 	h.Left = paused || detached
 	h.Spec, h.Bare = w.hash()
-	return h
+	return nil
 }
+
+var isUUID = regexp.MustCompile("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$").MatchString
 
 // hash tells apart any two specs of which a person changed something to repair a host that fails, as pkg/holdoff
 // compares them: first what is to be deployed, and "-" where that is nothing, then the rest. Image, custom deployment,
@@ -139,7 +134,7 @@ func deployable(value any, key string) any {
 	return value
 }
 
-// sum is a short hash of values, whatever the order of their fields.
+// sum is a hash of values, whatever the order of their fields.
 func sum(parts ...any) string {
 	text, err := json.Marshal(parts)
 	if err != nil {

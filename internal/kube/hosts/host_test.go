@@ -1,4 +1,4 @@
-package hosts_test
+package hosts
 
 import (
 	"encoding/json"
@@ -11,14 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 const node = "11111111-aaaa-4bbb-8ccc-0123456789ab"
 
 // with is a host in the types of the API, whose names for the fields ours must be, after a change.
-func with(t *testing.T, change func(*metal3.BareMetalHost)) hosts.Host {
+func with(t *testing.T, change func(*metal3.BareMetalHost)) Host {
 	t.Helper()
 	now := metav1.Now()
 	b := &metal3.BareMetalHost{
@@ -26,7 +25,7 @@ func with(t *testing.T, change func(*metal3.BareMetalHost)) hosts.Host {
 			Namespace: "metal3", Name: "one", UID: "u1", ResourceVersion: "77", DeletionTimestamp: &now,
 			Annotations: map[string]string{
 				metal3.PausedAnnotation: "", metal3.StatusAnnotation: `{"errorCount":9}`,
-				hosts.HoldoffAnnotation: "48h", hosts.ReleaseAnnotation: "e-1234", hosts.PlannedAnnotation: "true",
+				HoldoffAnnotation: "48h", ReleaseAnnotation: "e-1234", PlannedAnnotation: "true",
 			},
 		},
 		Spec: metal3.BareMetalHostSpec{
@@ -48,7 +47,7 @@ func with(t *testing.T, change func(*metal3.BareMetalHost)) hosts.Host {
 	return read(t, string(text))
 }
 
-func read(t *testing.T, text string) (h hosts.Host) {
+func read(t *testing.T, text string) (h Host) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
 		t.Fatalf("%.1000s: %v", text, err)
@@ -59,7 +58,7 @@ func read(t *testing.T, text string) (h hosts.Host) {
 // The names of fields and annotations are those of the API's own types, which cost too much memory to decode.
 func TestNamesOfTheAPI(t *testing.T) {
 	h := with(t, func(*metal3.BareMetalHost) {})
-	want := hosts.Host{Machine: "m-0", Holdoff: "48h", ErrorType: "provisioning error", Host: admission.Host{
+	want := Host{Machine: "m-0", Holdoff: "48h", ErrorType: "provisioning error", Host: admission.Host{
 		Namespace: "metal3", Name: "one", UID: "u1", NodeUUID: node, ErrorCount: 3, Tenant: "cluster-a",
 		Deleting: true, Left: true, Planned: true, Spec: h.Spec, Release: "e-1234",
 	}}
@@ -78,18 +77,18 @@ func TestNamesOfTheAPI(t *testing.T) {
 func TestOddFields(t *testing.T) {
 	long := strings.Repeat("ä", 300)
 	cut := strings.Repeat("ä", 62) + "…"
-	for fields, want := range map[string]hosts.Host{
-		`"status":{"errorCount":"3","provisioningFailCount":2}`:                         {Host: admission.Host{FailCount: 2}},
-		`"status":{"errorCount":99,"provisioningFailCount":-1}`:                         {Host: admission.Host{ErrorCount: 9}},
-		`"status":{"provisioning":{"ID":"temporary-fake-id"}}`:                          {},
-		`"status":[],"spec":null`:                                                       {},
-		`"spec":{"bmc":7},"status":{"errorType":"x"}`:                                   {ErrorType: "x"},
-		`"status":{"errorType":"` + long + `"}`:                                         {ErrorType: cut},
-		`"spec":{"consumerRef":{"kind":"Metal3Machine","name":"m-0"}}`:                  {},
-		`"spec":{"consumerRef":{"namespace":"team-b"}}`:                                 {Host: admission.Host{Tenant: "team-b"}},
-		`"spec":{"consumerRef":{"namespace":"a~b"}}`:                                    {},
-		`"metadata":{"annotations":{"` + hosts.HoldoffAnnotation + `":true}}`:           {},
-		`"metadata":{"annotations":{"` + hosts.ReleaseAnnotation + `":"` + long + `"}}`: {Host: admission.Host{Release: cut}},
+	for fields, want := range map[string]Host{
+		`"status":{"errorCount":"3","provisioningFailCount":2}`:                   {Host: admission.Host{FailCount: 2}},
+		`"status":{"errorCount":99,"provisioningFailCount":-1}`:                   {Host: admission.Host{ErrorCount: 9}},
+		`"status":{"provisioning":{"ID":"temporary-fake-id"}}`:                    {},
+		`"status":[],"spec":null`:                                                 {},
+		`"spec":{"bmc":7},"status":{"errorType":"x"}`:                             {ErrorType: "x"},
+		`"status":{"errorType":"` + long + `"}`:                                   {ErrorType: cut},
+		`"spec":{"consumerRef":{"kind":"Metal3Machine","name":"m-0"}}`:            {},
+		`"spec":{"consumerRef":{"namespace":"team-b"}}`:                           {Host: admission.Host{Tenant: "team-b"}},
+		`"spec":{"consumerRef":{"namespace":"a~b"}}`:                              {},
+		`"metadata":{"annotations":{"` + HoldoffAnnotation + `":true}}`:           {},
+		`"metadata":{"annotations":{"` + ReleaseAnnotation + `":"` + long + `"}}`: {Host: admission.Host{Release: cut}},
 	} {
 		h := read(t, "{"+fields+"}")
 		want.Bare, want.Spec = true, h.Spec

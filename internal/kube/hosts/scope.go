@@ -37,7 +37,6 @@ const (
 	settle = 10 * time.Second
 )
 
-// newClient makes the client of all scopes.
 func newClient(base *rest.Config) (*rest.RESTClient, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, metal3.GroupVersion)
@@ -50,11 +49,19 @@ func newClient(base *rest.Config) (*rest.RESTClient, error) {
 	return rest.RESTClientFor(c)
 }
 
+func newScope(d *Directory, client *rest.RESTClient, namespace string, log *slog.Logger) *scope {
+	get := func(ctx context.Context, o metav1.ListOptions) (io.ReadCloser, error) {
+		hosts := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("baremetalhosts")
+		return hosts.VersionedParams(&o, metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
+	}
+	return &scope{dir: d, namespace: namespace, get: get, log: log}
+}
+
 // scope is the watch of one namespace, "" of all.
 type scope struct {
 	dir       *Directory
 	namespace string
-	client    *rest.RESTClient
+	get       func(context.Context, metav1.ListOptions) (io.ReadCloser, error) // begins to read an answer
 	log       *slog.Logger
 
 	mu     sync.Mutex // guards what follows
@@ -85,13 +92,6 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// get begins to read an answer. Nothing is said of a version in a list: such a list has no pages.
-func (s *scope) get(ctx context.Context, o metav1.ListOptions) (io.ReadCloser, error) {
-	hosts := s.client.Get().NamespaceIfScoped(s.namespace, s.namespace != "").Resource("baremetalhosts")
-	return hosts.VersionedParams(&o, metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
-}
-
-// list shows all hosts, page by page.
 func (s *scope) list(ctx context.Context) (version string, err error) {
 	there := map[key]bool{}
 	for next := ""; ; {
@@ -118,7 +118,6 @@ func (s *scope) list(ctx context.Context) (version string, err error) {
 	return version, nil
 }
 
-// page is what is read of a list.
 type page struct {
 	Kind     string          `json:"kind"`
 	Metadata metav1.ListMeta `json:"metadata"`
@@ -128,7 +127,7 @@ type page struct {
 func (s *scope) page(ctx context.Context, next string) (p page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	body, err := s.get(ctx, metav1.ListOptions{Limit: pageLimit, Continue: next})
+	body, err := s.get(ctx, metav1.ListOptions{Limit: pageLimit, Continue: next}) // of no version: such a list has no pages
 	if err != nil {
 		return p, err
 	}
@@ -143,8 +142,10 @@ func (s *scope) page(ctx context.Context, next string) (p page, err error) {
 // watch shows what changes from a version on, and returns the last version that it has seen. It fails where a list is
 // needed.
 func (s *scope) watch(ctx context.Context, version string) (last string, err error) {
-	seconds := watchLeast + rand.N[int64](watchLeast) // a dead connection that nobody resets ends too
-	body, err := s.get(ctx, metav1.ListOptions{
+	seconds := watchLeast + rand.N[int64](watchLeast)
+	watching, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+pageTimeout) // if nobody says that it broke
+	defer cancel()
+	body, err := s.get(watching, metav1.ListOptions{
 		Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
 	})
 	switch {
@@ -203,7 +204,6 @@ func (s *scope) fails(err error) {
 	}
 }
 
-// works notes that the hosts are watched.
 func (s *scope) works() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -85,30 +85,24 @@ type replica struct {
 	frozen chan struct{} // closed when the replica is no longer paused; nil when it is not
 }
 
-func (r *replica) set(is weather) {
+func (r *replica) with(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.is = is
+	do()
 }
+
+func (r *replica) set(is weather) { r.with(func() { r.is = is }) }
 
 // freeze pauses the replica: it sends nothing, takes no answer and reads no clock.
 func (r *replica) freeze() (thaw func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	frozen := make(chan struct{})
-	r.frozen = frozen
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.frozen = nil
-		close(frozen)
-	}
+	r.with(func() { r.frozen = frozen })
+	return func() { r.with(func() { r.frozen = nil; close(frozen) }) }
 }
 
-func (r *replica) isFrozen() chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.frozen
+func (r *replica) isFrozen() (frozen chan struct{}) {
+	r.with(func() { frozen = r.frozen })
+	return frozen
 }
 
 func (r *replica) whileFrozen() {
@@ -125,9 +119,8 @@ func (r *replica) request(ctx context.Context, write bool, do func() error) erro
 	defer r.whileFrozen()
 	ctx, cancel := context.WithTimeout(ctx, deadline/2) // as the real client has it
 	defer cancel()
-	r.mu.Lock()
-	is := r.is
-	r.mu.Unlock()
+	is := fine
+	r.with(func() { is = r.is })
 	if is == refuse || is == reads && write {
 		return apierrors.NewForbidden(leases, "lease", errors.New("because of a test"))
 	}
@@ -189,17 +182,15 @@ func (r *replica) put(ctx context.Context, l resourcelock.LeaderElectionRecord, 
 	return err
 }
 
-func (r *replica) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.log.Write(p)
+func (r *replica) Write(p []byte) (n int, err error) {
+	r.with(func() { n, err = r.log.Write(p) })
+	return n, err
 }
 
 // said counts text in the log.
-func (r *replica) said(text string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Count(r.log.String(), text)
+func (r *replica) said(text string) (n int) {
+	r.with(func() { n = strings.Count(r.log.String(), text) })
+	return n
 }
 
 // join starts a replica, which saves for a moment at the end of its term. It ends with the test.
@@ -225,7 +216,7 @@ func (a *api) join(t *testing.T, name string) *replica {
 			close(r.led)
 			<-term.Done()
 			<-time.After(time.Second / 2)
-			if holder := a.holder(); ctx.Err() != nil && context.Cause(term) == ctx.Err() && holder != name {
+			if holder := a.holder(); !errors.Is(context.Cause(term), ErrLost) && holder != name {
 				t.Errorf("%q holds the Lease while %s saves", holder, name)
 			}
 			return nil

@@ -148,7 +148,6 @@ func (e *Elector) lead(ctx context.Context, led func(context.Context) error, ove
 	return errors.Join(lost, err)
 }
 
-// lose ends the term for good.
 func (e *Elector) lose(why string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -39,23 +39,21 @@ type situation struct {
 	episode string
 }
 
-// situationOf reads an answer.
+// classes are those of answers; the others (done, exempt, observe) are quiet.
+var classes = map[api.Reason]class{
+	api.ReasonGranted: turn, api.ReasonHeldSlot: holding, api.ReasonHold: held,
+	api.ReasonFull: waiting, api.ReasonTurn: waiting, api.ReasonFailingCap: waiting, api.ReasonRate: waiting,
+	api.ReasonPlannedYields: waiting,
+	api.ReasonShortCircuit:  paused, api.ReasonBreakerOpen: paused, api.ReasonHalfOpen: paused,
+	api.ReasonStale: unknown, api.ReasonStarting: unknown,
+}
+
 func situationOf(a *api.Answer) situation {
-	switch a.Reason {
-	case api.ReasonGranted:
-		return situation{class: turn}
-	case api.ReasonHeldSlot:
-		return situation{class: holding}
-	case api.ReasonHold:
-		return situation{class: held, episode: a.Episode}
-	case api.ReasonFull, api.ReasonTurn, api.ReasonFailingCap, api.ReasonRate, api.ReasonPlannedYields:
-		return situation{class: waiting}
-	case api.ReasonShortCircuit, api.ReasonBreakerOpen, api.ReasonHalfOpen:
-		return situation{class: paused}
-	case api.ReasonStale, api.ReasonStarting:
-		return situation{class: unknown}
+	s := situation{class: classes[a.Reason]}
+	if s.class == held {
+		s.episode = a.Episode
 	}
-	return situation{} // done, exempt, observe
+	return s
 }
 
 // over reports whether a situation has ended by what Ironic has shown since the answer. waits: the host is in the
