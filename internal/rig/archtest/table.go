@@ -131,7 +131,7 @@ var table = map[string]imports{
 	"internal/kube/find": {
 		house:   []string{"internal/kube/objects", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
-		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
+		tests:   []string{"internal/rig/child", "k8s.io/client-go/kubernetes/scheme"},
 	},
 	"internal/kube/capi": {
 		house:   []string{"internal/kube/objects"},
