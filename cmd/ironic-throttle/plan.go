@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -81,7 +82,7 @@ func (p *process) runPlan(ctx context.Context, f planFlags) error {
 	}
 	err = p.makePlan(ctx, f, host, at)
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return &exitError{exitNo, errors.New("interrupted")}
+		return cli.Exit(cli.No, errors.New("interrupted"))
 	}
 	return err
 }
@@ -150,11 +151,11 @@ func (p *process) exportPlan(ctx context.Context, client *api.Client, f planFlag
 		return f.to.explain(planError(err))
 	}
 	if err := writePrivate(f.export, append(bytes.TrimSpace(text), '\n')); err != nil {
-		return &exitError{exitNo, fmt.Errorf("--export: %w", err)}
+		return cli.Exit(cli.No, fmt.Errorf("--export: %w", err))
 	}
 	d, err := disruption.ReadDocument(bytes.NewReader(text))
 	if err != nil {
-		return &exitError{exitNo, fmt.Errorf("%s is written, and no plan is made of it here: %w", f.export, err)}
+		return cli.Exit(cli.No, fmt.Errorf("%s is written, and no plan is made of it here: %w", f.export, err))
 	}
 	return p.planHere(ctx, d, host, time.Time{})
 }
@@ -166,17 +167,17 @@ func (p *process) planHere(ctx context.Context, d *disruption.Document, host *di
 	}
 	if host != nil {
 		if !slices.ContainsFunc(d.State.Hosts, func(h disruption.Host) bool { return h.Key == *host }) {
-			return &exitError{exitNo, fmt.Errorf("there is no BareMetalHost %q", host)}
+			return cli.Exit(cli.No, fmt.Errorf("there is no BareMetalHost %q", host))
 		}
 		e, err := disruption.Explain(ctx, &d.State, d.Config, at, *host)
 		if err != nil {
-			return &exitError{exitUse, err}
+			return cli.Exit(cli.WrongUse, err)
 		}
 		return shownPlan(p, e, statusview.PlanExplanation)
 	}
 	plan, err := disruption.Plan(ctx, &d.State, d.Config, at)
 	if err != nil {
-		return &exitError{exitUse, err}
+		return cli.Exit(cli.WrongUse, err)
 	}
 	if plan.Actions == nil {
 		plan.Actions = []api.PlanAction{}
@@ -185,10 +186,10 @@ func (p *process) planHere(ctx context.Context, d *disruption.Document, host *di
 }
 
 func shownPlan[T any](p *process, answer T, text func(T, int) string) error {
-	if p.json {
-		return p.printJSON(answer)
+	if p.JSON {
+		return p.PrintJSON(answer)
 	}
-	return p.print(text(answer, p.columns()))
+	return p.Print(text(answer, p.Columns()))
 }
 
 // planError gives an error of the planner its code: that there is no such host is a no, and that
@@ -198,9 +199,9 @@ func planError(err error) error {
 	if errors.As(err, &answer) && answer.Code == http.StatusNotFound {
 		switch answer.Field {
 		case api.PlanHostUnknown:
-			return &exitError{exitNo, err}
+			return cli.Exit(cli.No, err)
 		case api.PlannerOff:
-			return &exitError{exitUse, err}
+			return cli.Exit(cli.WrongUse, err)
 		}
 	}
 	return clientError(err)
@@ -230,7 +231,7 @@ func readState(ctx context.Context, file string) (*disruption.Document, error) {
 	select {
 	case r := <-read:
 		if r.err != nil {
-			r.err = &exitError{exitUse, fmt.Errorf("--state %s: %w", file, r.err)}
+			r.err = cli.Exit(cli.WrongUse, fmt.Errorf("--state %s: %w", file, r.err))
 		}
 		return r.d, r.err
 	case <-ctx.Done():
