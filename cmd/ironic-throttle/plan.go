@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -61,7 +62,7 @@ func (p *process) planCommand() *cobra.Command {
 			}
 			err := p.runPlan(cmd.Context(), f)
 			if errors.Is(cmd.Context().Err(), context.Canceled) {
-				return &exitError{exitNo, errors.New("interrupted")}
+				return cli.Exit(cli.No, errors.New("interrupted"))
 			}
 			return err
 		},
@@ -134,12 +135,12 @@ func (p *process) runPlan(ctx context.Context, f planFlags) error {
 // exportPlan writes the state that a throttle plans with, and makes the plan of it here: what is shown and what is
 // written belong together.
 func (p *process) exportPlan(ctx context.Context, text []byte, f planFlags) error {
-	if err := writePrivate(f.export, append(bytes.TrimSpace(text), '\n')); err != nil {
-		return &exitError{exitNo, fmt.Errorf("--export: %w", err)}
+	if err := cli.WritePrivate(f.export, append(bytes.TrimSpace(text), '\n')); err != nil {
+		return cli.Exit(cli.No, fmt.Errorf("--export: %w", err))
 	}
 	d, err := disruption.ReadDocument(bytes.NewReader(text))
 	if err != nil {
-		return &exitError{exitNo, fmt.Errorf("%s is written, and no plan is made of it here: %w", f.export, err)}
+		return cli.Exit(cli.No, fmt.Errorf("%s is written, and no plan is made of it here: %w", f.export, err))
 	}
 	return p.planHere(ctx, d, f)
 }
@@ -154,7 +155,7 @@ func (p *process) planHere(ctx context.Context, d *disruption.Document, f planFl
 		return shownPlan(p, plan, err, statusview.Plan)
 	}
 	if !slices.ContainsFunc(d.State.Hosts, func(h disruption.Host) bool { return h.Key == *f.host }) {
-		return &exitError{exitNo, fmt.Errorf("there is no BareMetalHost %q", f.host)}
+		return cli.Exit(cli.No, fmt.Errorf("there is no BareMetalHost %q", f.host))
 	}
 	e, err := disruption.Explain(ctx, &d.State, d.Config, f.at, *f.host)
 	return shownPlan(p, e, err, statusview.PlanExplanation)
@@ -165,10 +166,10 @@ func shownPlan[T any](p *process, answer T, err error, text func(T, int) string)
 	switch {
 	case err != nil:
 		return err
-	case p.json:
-		return p.printJSON(answer)
+	case p.JSON:
+		return p.PrintJSON(answer)
 	}
-	return p.print(text(answer, p.columns()))
+	return p.Print(text(answer, p.Columns()))
 }
 
 // planError gives an error of the planner its code: that there is no such host is a no, and that
@@ -181,9 +182,9 @@ func planError(err error) error {
 	case errors.As(err, &answer) && answer.Code == http.StatusNotFound:
 		switch answer.Field {
 		case api.PlanHostUnknown:
-			return &exitError{exitNo, err}
+			return cli.Exit(cli.No, err)
 		case api.PlannerOff:
-			return &exitError{exitUse, err}
+			return cli.Exit(cli.WrongUse, err)
 		}
 	}
 	return clientError(err)

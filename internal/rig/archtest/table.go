@@ -47,10 +47,13 @@ var testPackages = []string{
 var table = map[string]imports{
 	"cmd/ironic-throttle": {
 		house: []string{
-			"internal/app", "internal/config", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate", "internal/statusview", "pkg/api", "pkg/disruption",
+			"internal/app", "internal/cli", "internal/config", "internal/statusview", "pkg/api", "pkg/disruption",
 		},
-		outside: []string{cobra, pflag, terminal},
+		outside: []string{cobra, pflag},
+		tests:   []string{"internal/rig/lab"},
 	},
+	"cmd/ironic-throttle-lab": {house: []string{"internal/rig/lab"}},
+	"internal/cli":            {outside: []string{cobra, pflag, terminal}},
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
@@ -180,7 +183,11 @@ var table = map[string]imports{
 		house:   []string{"internal/kube/objects"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
-	"internal/rig/attack":    {tests: []string{"internal/rig/child", "internal/rig/fakeironic"}},
+	"internal/rig/attack": {tests: []string{"internal/rig/child", "internal/rig/fakeironic"}},
+	"internal/rig/lab": {
+		house:   []string{"internal/cli", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate"},
+		outside: []string{cobra},
+	},
 	"internal/rig/measure":   {},
 	"internal/rig/ways":      {tests: []string{"internal/rig/child"}},
 	"internal/rig/ways/cmd":  {house: []string{"internal/app", "internal/config"}},
