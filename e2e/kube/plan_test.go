@@ -259,7 +259,7 @@ func (p *throttle) explains(file, host, condition string) {
 			p.Errorf("%s", text)
 		}
 	}
-	if shown := p.must("plan", "--explain", host); !strings.Contains(shown, condition) || !strings.HasPrefix(shown, host+": no candidate\n") {
+	if shown := p.must("plan", "--explain", host); !strings.Contains(shown, condition) || !strings.HasPrefix(shown, host+" is no candidate: ") {
 		p.Errorf("%s", shown)
 	}
 }
