@@ -8,39 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// TestDC10_NoDemandIsNotOneThatNothingMeets: a pod without a demand, whose volume no node reaches, is another than one whose
-// own demand none meets.
-func TestDC10_NoDemandIsNotOneThatNothingMeets(t *testing.T) {
-	none := &corev1.NodeSelector{}
-	fitRow{
-		nodes: []Node{fitNodeOf("a"), fitNodeOf("b")},
-		pods: []Pod{
-			fitPodOf("o", "b", func(p *Pod) { p.Volumes = []Volume{{Name: "data", Nodes: none}} }),
-			fitPodOf("p", "a", func(p *Pod) { p.NodeAffinity = none }),
-		},
-		blocked: "1 other labels",
-	}.run(t)
-}
-
-// TestDC10_ExponentsOfAmounts.
-func TestDC10_ExponentsOfAmounts(t *testing.T) {
-	for text, want := range map[string]int64{"1e30": hugeAmount, "1E-30": 1, "1e3": 1000, "1e18": 1e18} {
-		if got, err := quantity("memory", text); err != nil || got != want {
-			t.Errorf("%s is %d, %v", text, got, err)
-		}
-	}
-	if got, err := quantity("cpu", "1e30"); err != nil || got != hugeAmount {
-		t.Errorf("%d, %v", got, err)
-	}
-	for _, text := range []string{"1e31", "1e-31"} {
-		if got, err := quantity("memory", text); err == nil || err.Error() != "must have an exponent from -30 to 30" {
-			t.Errorf("%s is %d, %v", text, got, err)
-		}
-	}
-}
 
 // TestDC10_WhoGetsTheRoomOfAPodThatWaits: the one of the higher priority, then the larger one. The others wait on.
 func TestDC10_WhoGetsTheRoomOfAPodThatWaits(t *testing.T) {
@@ -55,63 +23,6 @@ func TestDC10_WhoGetsTheRoomOfAPodThatWaits(t *testing.T) {
 	} {
 		fitRow{nodes: []Node{fitNodeOf("a")}, pods: pods, blocked: "shop/" + want + ", which waits for a node"}.run(t)
 	}
-}
-
-// TestDC10_WhoWantsTheLargerShareIsPlacedFirst, of what the cluster has of each resource.
-func TestDC10_WhoWantsTheLargerShareIsPlacedFirst(t *testing.T) {
-	fitRow{
-		nodes: []Node{fitNodeOf("a"), fitNodeOf("b"), fitNodeOf("c")},
-		pods:  []Pod{fitPodOf("p", "a", fitAsks("cpu", "2"), fitAsks("memory", "1Gi")), fitPodOf("q", "a", fitAsks("cpu", "3"), fitAsks("memory", "1"))},
-		moves: []string{"p>c", "q>b"},
-	}.run(t)
-}
-
-// TestDC10_OfTwoPodsTheOneThatFoundNoPlaceGoesFirst.
-func TestDC10_OfTwoPodsTheOneThatFoundNoPlaceGoesFirst(t *testing.T) {
-	picky := func(p *Pod) { p.NodeSelector = map[string]string{"zone": "x"} }
-	fitRow{
-		nodes: []Node{fitNodeOf("a"), fitNodeOf("b", fitZone("x")), fitNodeOf("c")},
-		pods:  []Pod{fitPodOf("p", "a", fitAsks("cpu", "3")), fitPodOf("q", "a", fitAsks("cpu", "2"), picky)},
-		moves: []string{"p>c", "q>b"},
-	}.run(t)
-}
-
-// TestDC10_TheMostThatANodeHasCanBeAskedFor, and not one more.
-func TestDC10_TheMostThatANodeHasCanBeAskedFor(t *testing.T) {
-	nodes := []Node{fitNodeOf("a"), fitNodeOf("b", func(n *Node) { n.Allocatable["memory"] = "1Ei" })}
-	fitRow{nodes: nodes, pods: []Pod{fitPodOf("p", "a", fitAsks("memory", "1Ei"))}, moves: []string{"p>b"}}.run(t)
-	fitRow{nodes: nodes, pods: []Pod{fitPodOf("p", "a", fitAsks("memory", "1152921504606846977"))}, blocked: "too little memory"}.run(t)
-}
-
-// TestDC10_LabelsOfOneValueAreNotAlike: a budget selects by name and value.
-func TestDC10_LabelsOfOneValueAreNotAlike(t *testing.T) {
-	label := func(name string) func(*Pod) { return func(p *Pod) { p.Labels = map[string]string{name: "1"} } }
-	selects := func(name string) func(*PodBudget) {
-		return func(b *PodBudget) { b.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{name: "1"}} }
-	}
-	fitRow{
-		nodes: []Node{fitNodeOf("a"), fitNodeOf("b")}, pods: []Pod{fitPodOf("o", "b", label("x")), fitPodOf("p", "a", label("y"))},
-		pdbs: []PodBudget{fitBudget("x", 0, selects("x")), fitBudget("y", 1, selects("y"))}, moves: []string{"p>b"},
-	}.run(t)
-}
-
-// TestDC10_DemandsOfTwoLabelsAreNotAlike, though they name the same value.
-func TestDC10_DemandsOfTwoLabelsAreNotAlike(t *testing.T) {
-	label := func(name string) func(*Node) { return func(n *Node) { n.Labels[name] = "x" } }
-	wants := func(name string) func(*Pod) { return func(p *Pod) { p.NodeAffinity = fitSelector(name, "x") } }
-	fitRow{
-		nodes: []Node{fitNodeOf("a"), fitNodeOf("b", label("zone")), fitNodeOf("c", label("rack"))},
-		pods:  []Pod{fitPodOf("o", "b", wants("zone")), fitPodOf("p", "a", wants("rack"))}, moves: []string{"p>c"},
-	}.run(t)
-}
-
-// TestDC10_ANodeThatListsNoCPUIsAnEmptyOne.
-func TestDC10_ANodeThatListsNoCPUIsAnEmptyOne(t *testing.T) {
-	none := func(n *Node) { n.Allocatable = Resources{"memory": "8Gi", "pods": "10"} }
-	fitRow{
-		nodes: []Node{fitNodeOf("a"), fitNodeOf("b"), fitNodeOf("c", none)},
-		pods:  []Pod{fitPodOf("p", "a", func(p *Pod) { p.Requests = nil }), fitPodOf("q", "b")}, moves: []string{"p>b"},
-	}.run(t)
 }
 
 // TestDC10_ASimulationEndsWithItsContext, wherever it is.

@@ -192,6 +192,17 @@ func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
 		{name: "node selector", nodes: []Node{a, fitNodeOf("b", fitZone("x")), fitNodeOf("c", fitZone("y"))}, pods: []Pod{fitPodOf("p", "a", wants("y"))}, moves: []string{"p>c"}},
 		{name: "node selector, none", nodes: []Node{a, fitNodeOf("b", fitZone("x"))}, pods: []Pod{fitPodOf("p", "a", wants("y"))}, blocked: "1 other labels"},
 		{name: "node affinity", nodes: []Node{a, fitNodeOf("b", fitZone("x")), fitNodeOf("c", fitZone("y"))}, pods: []Pod{fitPodOf("p", "a", affine(fitSelector("zone", "y")))}, moves: []string{"p>c"}},
+		{name: "the one that wants the larger share first", nodes: []Node{a, fitNodeOf("b"), fitNodeOf("c")}, pods: []Pod{
+			fitPodOf("p", "a", fitAsks("cpu", "2"), fitAsks("memory", "1Gi")), fitPodOf("q", "a", fitAsks("cpu", "3"), fitAsks("memory", "1")),
+		}, moves: []string{"p>c", "q>b"}},
+		{name: "the one that found no place first", nodes: []Node{a, fitNodeOf("b", fitZone("x")), fitNodeOf("c")}, pods: []Pod{
+			fitPodOf("p", "a", fitAsks("cpu", "3")), fitPodOf("q", "a", fitAsks("cpu", "2"), wants("x")),
+		}, moves: []string{"p>c", "q>b"}},
+		{name: "a node that lists no cpu is an empty one", nodes: []Node{a, fitNodeOf("b"), fitNodeOf("c", func(n *Node) { delete(n.Allocatable, "cpu") })}, pods: []Pod{
+			fitPodOf("p", "a", func(p *Pod) { p.Requests = nil }), fitPodOf("q", "b"),
+		}, moves: []string{"p>b"}},
+		{name: "the most that a node has", nodes: []Node{a, fitNodeOf("b", func(n *Node) { n.Allocatable["memory"] = "1Ei" })}, pods: []Pod{fitPodOf("p", "a", fitAsks("memory", "1Ei"))}, moves: []string{"p>b"}},
+		{name: "and one more", nodes: []Node{a, fitNodeOf("b", func(n *Node) { n.Allocatable["memory"] = "1Ei" })}, pods: []Pod{fitPodOf("p", "a", fitAsks("memory", "1152921504606846977"))}, blocked: "too little memory"},
 		{name: "node affinity without terms matches none", nodes: []Node{a, fitNodeOf("b")}, pods: []Pod{fitPodOf("p", "a", affine(&corev1.NodeSelector{}))}, blocked: "1 other labels"},
 		{name: "node affinity that cannot be read", nodes: []Node{a, fitNodeOf("b", fitZone("x"))}, pods: []Pod{fitPodOf("p", "a", affine(broken))}, blocked: "1 other labels"},
 		{name: "volume elsewhere", nodes: []Node{a, fitNodeOf("b", fitZone("x"))}, pods: []Pod{fitPodOf("p", "a", disk("", fitSelector("zone", "y")))}, blocked: "1 no way to its volumes"},
