@@ -5,6 +5,7 @@ package kube
 import (
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -156,15 +157,10 @@ func (o objects) secret(name string, data map[string]string) {
 	o.apply(string(text))
 }
 
-// ironic gives the Ironic resource that spec, as IrSO's users do.
+// ironic gives the Ironic resource that spec, and says of it, as IrSO does, that it is ready.
 func (o objects) ironic(spec string) {
 	o.Helper()
 	o.apply(fmt.Sprintf(`{apiVersion: ironic.metal3.io/v1alpha1, kind: Ironic, metadata: {name: ironic, namespace: %s}, spec: {%s}}`, o.namespace, spec))
-}
-
-// ready says of the Ironic resource, as IrSO does, that it is.
-func (o objects) ready() {
-	o.Helper()
 	at, err := o.ironics.Get(o.Context(), "ironic", metav1.GetOptions{})
 	if err == nil {
 		status := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"True","reason":"DeploymentAvailable","message":"",
@@ -187,75 +183,45 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 	}
 	o := objects{t, ns, client.Resource(schema.GroupVersionResource{Group: "ironic.metal3.io", Version: "v1alpha1", Resource: "ironics"}).Namespace(ns)}
 	ironic, hosts, cert := serveStandalone(t, ns)
-
-	var later, now []*unstructured.Unstructured
-	for _, object := range rights(t, "../../deploy/overlays/standalone-irso", ns) {
-		if object.GetName() == "ironic-throttle-irso" {
-			later = append(later, object)
-		} else {
-			now = append(now, object)
-		}
-	}
-	p := serveAt(t, hosts, clustered("", deploy(t, ns, now), ns).with(settings{
+	all := rights(t, "../../deploy/overlays/standalone-irso", ns)
+	ofIrSO := func(o *unstructured.Unstructured) bool { return o.GetName() == "ironic-throttle-irso" }
+	p := serveAt(t, hosts, clustered("", deploy(t, ns, slices.DeleteFunc(slices.Clone(all), ofIrSO)), ns).with(settings{
 		"IRONIC_NAME": "ironic", "METAL3_AUTH_ROOT_DIR": "", "IRONIC_CACERT_FILE": "",
 	}))
-	const begin = "IRONIC_NAME=ironic: the Ironic resource "
-	says := func(want string) {
-		t.Helper()
-		last := ""
-		await(t, want, func() bool {
-			status, err := p.client().Status(t.Context())
-			last = fmt.Sprint(status.Warnings, status.View.LastError, err)
-			for _, w := range status.Warnings {
-				if strings.HasPrefix(w, begin+ns+"/ironic") && strings.Contains(w, want) {
-					return true
-				}
-			}
-			return false
-		}, func() string { return last })
-		counts := func() int { return p.log.Count("Ironic cannot be found in the cluster", want) }
-		// The log comes through a pipe, perhaps after the answer.
-		await(t, "a line of the log: "+want, func() bool { return counts() > 0 }, p.log.Tail)
-		if n := counts(); n != 1 {
-			t.Errorf("the log says %d times, not once: %q", n, want)
+	warns := func(want string) bool { // hosts of other tests may cause warnings too
+		status, err := p.client().Status(t.Context())
+		return err == nil && slices.ContainsFunc(status.Warnings, func(w string) bool {
+			return strings.HasPrefix(w, "IRONIC_NAME=ironic: the Ironic resource "+ns+"/ironic") && strings.Contains(w, want)
+		})
+	}
+	folder := t.TempDir()
+	err = os.WriteFile(filepath.Join(folder, "crd.yaml"), []byte(ironicCRD), 0o600)
+	for _, step := range []struct {
+		says string // at first, and after what was done before
+		do   func()
+	}{
+		{"may not be read: the throttle's account needs the right to get it (component irso)", func() { deploy(t, ns, all) }},
+		{"the server could not find the requested resource", func() { err = errors.Join(err, cluster.InstallCRDsFrom(t.Context(), folder)) }},
+		{"not found", func() { o.ironic("") }},
+		{"has no spec.apiCredentialsName", func() { o.ironic("apiCredentialsName: elsewhere") }},
+		{"the Secret " + ns + "/elsewhere, may not be read", func() { o.ironic("apiCredentialsName: ironic-credentials") }},
+		{"the Secret " + ns + "/ironic-credentials, does not exist", func() { o.secret("ironic-credentials", map[string]string{"username": "ironic"}) }},
+		{"has no password", func() { o.secret("ironic-credentials", map[string]string{"username": "ironic", "password": "one"}) }},
+	} {
+		await(t, step.says, func() bool { return warns(step.says) }, p.log.Tail)
+		if code, body := p.put("00000000-0000-0000-0000-000000000001", "active"); code != http.StatusBadGateway {
+			t.Errorf("%s: a PUT through the gateway: %d %s", step.says, code, body)
 		}
-	}
-	says("may not be read: the throttle's account needs the right to get it (component irso)")
-	if code, body := p.put("00000000-0000-0000-0000-000000000001", "active"); code != http.StatusBadGateway || !strings.Contains(body, "may not be read") {
-		t.Errorf("a PUT through the gateway: %d %s", code, body)
-	}
-	for _, object := range later {
-		if _, err := cluster.Apply(t.Context(), object); err != nil {
+		if step.do(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	says("does not exist: create it, or correct the name: the server could not find the requested resource")
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "crd.yaml"), []byte(ironicCRD), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.InstallCRDsFrom(t.Context(), folder); err != nil {
-		t.Fatal(err)
-	}
-	says("not found")
-	o.ironic("")
-	says("is not ready: IrSO has not taken up its last change")
-	o.ready()
-	says("has no spec.apiCredentialsName")
-	o.ironic("apiCredentialsName: elsewhere")
-	o.ready()
-	says("the Secret " + ns + "/elsewhere, may not be read")
-	o.ironic("apiCredentialsName: ironic-credentials")
-	o.ready()
-	says("the Secret " + ns + "/ironic-credentials, does not exist")
-	o.secret("ironic-credentials", map[string]string{"username": "ironic"})
-	says("has no password")
-	o.secret("ironic-credentials", map[string]string{"username": "ironic", "password": "one"})
 	p.isReady()
-	status, err := p.client().Status(t.Context())
-	ofIronic := func(w string) bool { return strings.HasPrefix(w, begin) } // hosts of other tests may cause warnings too
-	if err != nil || slices.ContainsFunc(status.Warnings, ofIronic) {
-		t.Errorf("found, and warns: %q, %v", status.Warnings, err)
+	if warns("") {
+		t.Error("it is found, and warns")
+	}
+	if n := p.log.Count("Ironic cannot be found in the cluster"); n < 7 || n > 10 {
+		t.Errorf("the log has %d lines about seven pieces", n)
 	}
 
 	comes := func(port, password string) {
@@ -267,11 +233,10 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 	ironic.change("two")
 	o.secret("ironic-credentials", map[string]string{"username": "ironic", "password": "two"})
 	comes("80", "two")
-
 	o.ironic("apiCredentialsName: ironic-credentials, tls: {certificateName: ironic-cert}")
-	o.ready()
-	says("the Secret " + ns + "/ironic-cert, does not exist")
-	comes("80", "two")
+	missing := "the Secret " + ns + "/ironic-cert, does not exist"
+	await(t, missing, func() bool { return warns(missing) }, p.log.Tail)
+	comes("80", "two") // as it was found before
 	text, err := os.ReadFile(cert)
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ func heldHost(s *stage) {
 	record := holdoff.Record{Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
 		{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
 	}}
+	s.pass(0) // the term has begun
 	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, sizing.State{}); err != nil {
 		s.Fatal(err)
 	}

@@ -160,18 +160,6 @@ func (s *apiServer) putLocked(path string, o object) {
 	s.objects[path] = o
 }
 
-// edit lets another one write all objects of a kind.
-func (s *apiServer) edit(kind string, change func(o object)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for path, o := range s.objects {
-		if kindOf(path) == kind {
-			change(o)
-			s.putLocked(path, o)
-		}
-	}
-}
-
 func text(o object, field string) string {
 	meta, _ := o["metadata"].(object)
 	value, _ := meta[field].(string)

@@ -71,7 +71,6 @@ type App struct {
 	loaded     config.Config   // as it was given: Ironic may be found beside it
 	reload     *config.Sources // nil: no reload
 	holds      *store.Keeper
-	kept       store.Value          // what an earlier process has left, until the decision has it
 	nodes      *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
 	gatewayPart
 	kubePart
@@ -105,14 +104,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.client, err = ironic.NewClient(a.toIronic(o, a.log)); err != nil {
 		return nil, err
 	}
-	if err := a.newHolds(ctx, o.Config.Holdoff); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = a.holds.Close()
-		}
-	}()
+	a.newHolds(o.Config.Holdoff)
 	if err := a.newDecision(o); err != nil {
 		return nil, err
 	}
@@ -139,7 +131,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	return a, nil
 }
 
-// newDecision makes the Controller, with what a file has kept.
+// newDecision makes the Controller.
 func (a *App) newDecision(o Options) error {
 	decision, err := admissionConfig(o.Config)
 	if err != nil {
@@ -151,8 +143,7 @@ func (a *App) newDecision(o Options) error {
 		a.holds.Changed()
 	}
 	decision.Leading = a.mayStart
-	decision.Holds, decision.Learned = a.kept.Records, a.kept.Limits
-	a.begun.Store(a.elector == nil)
+	a.begun.Store(a.elector == nil) // who polls nothing yet lets nobody start
 	if a.hosts != nil {
 		decision.Hosts = a.hosts
 	}
@@ -261,6 +252,10 @@ func (a *App) Run(ctx context.Context) error {
 		return errors.New("app: Run was called before")
 	}
 	a.tellStart()
+	decision := parts.Part{Name: "decision", Run: a.decide}
+	if a.cluster != nil {
+		decision.Grace = decisionGrace
+	}
 	all := []parts.Part{
 		{Name: "ironic connections", Run: func(ctx context.Context) error {
 			<-ctx.Done()
@@ -269,7 +264,7 @@ func (a *App) Run(ctx context.Context) error {
 			return nil
 		}},
 		{Name: "config watch", Run: a.watch}, // also of a process that stands by: the mode is its off-switch
-		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
+		decision,
 	}
 	if a.finder != nil {
 		all = append(all, parts.Part{Name: "place of Ironic", Run: a.finder.Run})

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-// newHolds says where holds are kept, and reads a file of them.
-func (a *App) newHolds(ctx context.Context, h config.Holdoff) (err error) {
+// newHolds says where holds are kept.
+func (a *App) newHolds(h config.Holdoff) {
 	var place store.Store
 	switch {
 	case a.holdMap != nil:
@@ -22,29 +21,24 @@ func (a *App) newHolds(ctx context.Context, h config.Holdoff) (err error) {
 		place = store.NewFile(h.File)
 	}
 	a.holds = store.New(place, a.now, a.log)
-	if h.File == "" {
-		return nil
-	}
-	if a.kept, err = a.holds.Load(ctx); err != nil {
-		return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", errors.Join(err, a.holds.Close()))
-	}
-	return nil
 }
 
 // maxHoldPause bounds the time between two tries to read the ConfigMap of the holds.
 const maxHoldPause = 15 * time.Second
 
-// readHolds reads the ConfigMap of the holds, however long that takes: who decides without them would let go whom the leader
-// before held. No error is final, not even a refusal: an API server that has just started refuses everything.
-func (a *App) readHolds(ctx context.Context) (err error) {
+// readHolds reads the holds, a ConfigMap however long that takes: who decides without them would let go whom the leader before
+// held. No error of it is final, not even a refusal: an API server that has just started refuses everything.
+func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 	for pause, told := time.Second, ""; ; pause = min(2*pause, maxHoldPause) {
-		a.kept, err = a.holds.Load(ctx)
-		if err == nil {
+		kept, err := a.holds.Load(ctx)
+		switch {
+		case err == nil:
 			a.waits.Store(nil)
-			return nil
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx) // this process ends, which is no fault of theirs
+			return kept, nil
+		case a.holdMap == nil:
+			return kept, fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", err)
+		case ctx.Err() != nil: // this process ends, which is no fault of theirs
+			return kept, context.Cause(ctx)
 		}
 		if text := "nobody is let start before the holds of failed hosts are read: " + err.Error(); text != told {
 			told = text
@@ -53,7 +47,7 @@ func (a *App) readHolds(ctx context.Context) (err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return kept, context.Cause(ctx)
 		case <-time.After(pause):
 		}
 	}

@@ -128,10 +128,7 @@ func (a *App) standby() string {
 	if why := a.waits.Load(); why != nil {
 		return *why
 	}
-	if a.holdMap != nil {
-		return "the holds of failed hosts are being read"
-	}
-	return "it has just begun to lead"
+	return "the holds of failed hosts are being read"
 }
 
 // couldLead reports whether this process stands by and could take over, and its Services would find it then.

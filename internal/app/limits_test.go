@@ -97,6 +97,7 @@ func TestTheLimitSurvivesARestart(t *testing.T) {
 		ceiling, want int
 	}{{config.LimitFixed, 60, 60}, {config.LimitAdaptive, 60, found}, {config.LimitAdaptive, found - 5, found - 5}} {
 		play(t, limited(row.mode, row.ceiling, path), func(s *stage) {
+			s.pass(0)
 			s.expect(1, "limits=1")
 			for range 3 {
 				if got := s.limit(); got != row.want || len(keptIn(path).Windows) == 0 {

@@ -51,18 +51,18 @@ func NewClient(to *rest.Config) (client.Client, error) {
 // kinds are all that the throttle reads or writes by this client.
 func kinds() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
-	add := func(group, version string, scope meta.RESTScope, names ...string) {
+	add := func(group string, scope meta.RESTScope, names ...string) {
 		for _, kind := range names {
-			m.Add(schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, scope)
+			m.Add(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, scope)
 		}
 	}
-	add("", "v1", meta.RESTScopeNamespace, "ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Secret")
-	add("", "v1", meta.RESTScopeRoot, "Node", "PersistentVolume")
-	add("apps", "v1", meta.RESTScopeNamespace, "DaemonSet", "Deployment")
-	add("policy", "v1", meta.RESTScopeNamespace, "PodDisruptionBudget")
-	add("storage.k8s.io", "v1", meta.RESTScopeRoot, "CSINode")
-	add("authentication.k8s.io", "v1", meta.RESTScopeRoot, "TokenReview")
-	add("authorization.k8s.io", "v1", meta.RESTScopeRoot, "SubjectAccessReview")
+	add("", meta.RESTScopeNamespace, "ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Secret")
+	add("", meta.RESTScopeRoot, "Node", "PersistentVolume")
+	add("apps", meta.RESTScopeNamespace, "DaemonSet", "Deployment")
+	add("policy", meta.RESTScopeNamespace, "PodDisruptionBudget")
+	add("storage.k8s.io", meta.RESTScopeRoot, "CSINode")
+	add("authentication.k8s.io", meta.RESTScopeRoot, "TokenReview")
+	add("authorization.k8s.io", meta.RESTScopeRoot, "SubjectAccessReview")
 	for _, kind := range objects.Kinds() {
 		several, one := meta.UnsafeGuessKindToResource(kind)
 		if strings.HasSuffix(one.Resource, "s") { // as in HostFirmwareSettings

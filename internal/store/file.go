@@ -8,15 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-const (
-	lockWait = 2 * time.Second // for another process to let go
-	maxFile  = 64 << 20        // bytes
-)
+const maxFile = 64 << 20 // bytes
 
 // File keeps the value in a file, for one process at a time: the lock beside it says which.
 type File struct {
@@ -27,9 +23,9 @@ type File struct {
 // NewFile returns a File at path, whose directory must be there.
 func NewFile(path string) *File { return &File{path: path} }
 
-// Load implements Store. It waits 2 s for another process to let go.
-func (f *File) Load(ctx context.Context) ([]byte, error) {
-	if err := f.take(ctx, lockWait); err != nil {
+// Load implements Store.
+func (f *File) Load(context.Context) ([]byte, error) {
+	if err := f.take(); err != nil {
 		return nil, err
 	}
 	if here, err := os.Lstat(f.path); err == nil && !here.Mode().IsRegular() { // no link either: the next save would replace it
@@ -43,40 +39,28 @@ func (f *File) Load(ctx context.Context) ([]byte, error) {
 }
 
 // take locks the place for this process.
-func (f *File) take(ctx context.Context, wait time.Duration) error {
+func (f *File) take() error {
 	lock, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	for {
-		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case err == nil:
-			_ = f.Close()
-			f.lock = lock
-			return nil
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			err = fmt.Errorf("%w (%s is locked)", ErrTakenOver, lock.Name())
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return errors.Join(err, lock.Close())
-		}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.Join(fmt.Errorf("%w: %s: %w", ErrTakenOver, lock.Name(), err), lock.Close())
 	}
+	_ = f.Close()
+	f.lock = lock
+	return nil
 }
 
 // Save implements Store.
-func (f *File) Save(ctx context.Context, value []byte) error {
+func (f *File) Save(_ context.Context, value []byte) error {
 	ours, err := f.lock.Stat()
 	if err != nil {
 		return err
 	}
 	if here, err := os.Lstat(f.lock.Name()); err != nil || !os.SameFile(here, ours) {
 		// Somebody has removed the lock: another process would not meet it.
-		if err := f.take(ctx, 0); err != nil {
+		if err := f.take(); err != nil {
 			return err
 		}
 	}

@@ -70,14 +70,6 @@ func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 	return v, nil
 }
 
-// Close lets another process have the place, where Run was never called.
-func (k *Keeper) Close() error {
-	if k.store == nil {
-		return nil
-	}
-	return k.store.Close()
-}
-
 // Changed tells that a hold has begun or ended. It does not wait.
 func (k *Keeper) Changed() {
 	select {
@@ -119,7 +111,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case done = <-k.asked:
 		case <-ctx.Done():
 			_ = k.save(saving) // what goes wrong is in the log
-			return k.Close()
+			return k.close()
 		}
 		var err error
 		if k.Source.UnsavedHolds() > 0 || time.Since(k.saved) >= saveAnyway {
@@ -129,9 +121,17 @@ func (k *Keeper) Run(ctx context.Context) error {
 			done <- err
 		}
 		if errors.Is(err, ErrTakenOver) {
-			return errors.Join(err, k.Close())
+			return errors.Join(err, k.close())
 		}
 	}
+}
+
+// close lets another process have the place.
+func (k *Keeper) close() error {
+	if k.store == nil {
+		return nil
+	}
+	return k.store.Close()
 }
 
 // save saves all that is known.

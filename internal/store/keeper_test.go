@@ -265,19 +265,3 @@ func TestADamagedValueIsKeptAside(t *testing.T) {
 		}
 	})
 }
-
-func TestWithoutAPlaceNothingCountsAsUnsaved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &decision{revision: 1}
-		k := store.New(nil, time.Now, slog.New(slog.DiscardHandler))
-		k.Source = d
-		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = k.Run(ctx) }()
-		k.Changed()
-		synctest.Wait()
-		if n := d.UnsavedHolds(); n != 0 {
-			t.Errorf("%d are unsaved", n)
-		}
-		stop()
-	})
-}

@@ -147,11 +147,14 @@ func (p *planner) whyUnder(d draft) []string {
 	if d.spare != nil {
 		where = fmt.Sprintf("other nodes and %s, a free host at %s an hour", d.spare.id, money(d.spare.price))
 	}
-	fit := fmt.Sprintf("all %d pods fit", len(d.moves))
-	if len(d.moves) == 1 {
-		fit = "its one pod fits"
+	fit := fmt.Sprintf("all %d pods fit on %s", len(d.moves), where)
+	switch len(d.moves) {
+	case 0:
+		fit = "none of its pods needs another place"
+	case 1:
+		fit = "its one pod fits on " + where
 	}
-	all := []string{fit + " on " + where, fmt.Sprintf("what is released costs %s an hour", money(price))}
+	all := []string{fit, fmt.Sprintf("what is released costs %s an hour", money(price))}
 	for _, h := range d.set {
 		all = append(all, named(d.set, h)+h.verdict.said("ConsolidateAfter"))
 	}

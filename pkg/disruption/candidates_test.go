@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -14,221 +13,79 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-func TestDC1_WithoutSettingsNothingIsCarriedOut(t *testing.T) {
-	l := newLab(t, 2)
-	l.c = Default()
-	l.s.Pools[0].Execute = true
-	p := l.plan()
-	if !p.DryRun || len(p.Actions) != 0 {
-		t.Errorf("dry run %v with %q, want a dry run without actions", p.DryRun, told(p))
-	}
-	if e := l.explain("h-0"); unmet(e) != "ConsolidateAfter" {
-		t.Errorf("the first condition that is not met is %s: %s", unmet(e), e.Summary)
-	}
-	l = newLab(t, 2)
-	for _, tt := range []struct{ setting, pool, dry bool }{{false, false, true}, {false, true, true}, {true, false, true}, {true, true, false}} {
-		l.c.Execute, l.s.Pools[0].Execute = tt.setting, tt.pool
-		if got := l.plan().DryRun; got != tt.dry {
-			t.Errorf("Execute %v and the pool's annotation %v: dry run is %v", tt.setting, tt.pool, got)
-		}
-	}
-}
-
-// TestDC1_AMachineWithoutOwnerAllowsItItself, as it has no pool that could.
-func TestDC1_AMachineWithoutOwnerAllowsItItself(t *testing.T) {
-	l := newLab(t, 1)
-	l.c.Execute = true
-	l.s.Hosts[0].Machine.Pool, l.s.Hosts[0].Machine.PoolKind = Key{}, ""
-	for _, allowed := range []bool{false, true} {
-		l.s.Hosts[0].Machine.Execute = allowed
-		if p := l.plan(); p.DryRun == allowed || len(p.Actions) != 1 {
-			t.Errorf("allowed %v: dry run %v with %q", allowed, p.DryRun, told(p))
-		}
-	}
-}
-
-// TestDC24_ALimitOfOneIsTold: a plan says that it never gets a slot.
-func TestDC24_ALimitOfOneIsTold(t *testing.T) {
-	l := newLab(t, 2)
-	l.s.Throttle.Limit = 1
-	if p := l.plan(); !strings.Contains(p.Blocked, "the limit is 1") || len(p.Actions) == 0 {
-		t.Errorf("blocked %q with %q", p.Blocked, told(p))
-	}
-}
-
-func TestDC2_EmptyHosts(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change func(l *lab)
-		want   string
-	}{
-		{"no pods", func(*lab) {}, "Emptiness release h-0"},
-		{"pods of its own", func(l *lab) {
-			l.pod(0, 1).DaemonSet = true
-			l.pod(0, 1).Mirror = true
-			l.pod(0, 1).Finished = true
-		}, "Emptiness release h-0"},
-		{"a pod that terminates", func(l *lab) { l.pod(0, 1).Terminating = true }, "SingleNodeConsolidation release h-0"},
-		{"exactly at the age", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30 * time.Second) }, "Emptiness release h-0"},
-		{"just before", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30*time.Second + 1) }, ""},
-		{"a pod came (DC-3)", func(l *lab) { l.s.Nodes[0].LastPodEvent = l.now.Add(-30*time.Second + 1) }, ""},
-		{"a pod came before it was Ready (DC-3)", func(l *lab) {
-			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
-		}, ""},
-		{"never Ready (DC-3)", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, ""},
-		{"never consolidated (DC-4)", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "Emptiness release h-0"},
-		{"not Consolidatable", func(l *lab) { l.s.Hosts[0].Machine.Consolidatable = new(false) }, ""},
-		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, ""},
-		{"the pool says Never", func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(Never) }, ""},
-		{"without a price", func(l *lab) { l.s.Hosts[0].Price = Price{} }, "Emptiness release h-0"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, 2)
-			l.pod(1, 8).DoNotDisrupt = true
-			tt.change(l)
-			if tt.name == "a pod that terminates" {
-				l.s.Nodes[1].Allocatable = Resources{"cpu": "16"}
-			}
-			l.wants(tt.want)
-		})
-	}
-}
-
 // neverConsolidated is for empty hosts alone (DC-4).
 var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
 
-func TestDC4_ABudgetOf0LeavesWhatIsUsed(t *testing.T) {
-	l := newLab(t, 2)
-	l.pod(0, 1)
-	l.pod(1, 8).DoNotDisrupt = true
-	l.s.Nodes[1].Allocatable = Resources{"cpu": "9"}
-	l.wants("SingleNodeConsolidation release h-0")
-	l.s.Pools[0].Policy.Budgets = append(budget.List{neverConsolidated}, l.c.Budgets...)
-	l.wants("")
-	if e := l.explain("h-0"); unmet(e) != "ConsolidationPolicy" {
-		t.Errorf("the first condition that is not met is %s", unmet(e))
+// used makes a lab of hosts with pods of so many CPUs, one on each.
+func used(t *testing.T, sizes ...int) *lab {
+	t.Helper()
+	l := newLab(t, len(sizes))
+	for i, cpu := range sizes {
+		l.pod(i, cpu)
 	}
+	return l
 }
 
-func TestDC5_EmptyHostsAreNotConsolidatedToo(t *testing.T) {
-	l := newLab(t, 3)
-	l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}
-	l.pod(1, 8).DoNotDisrupt = true
-	l.pod(2, 8).DoNotDisrupt = true
-	l.wants("")
-}
-
-func TestDC6_UnclaimedHosts(t *testing.T) {
-	l := newLab(t, 1)
-	l.pod(0, 8)
-	l.s.Hosts = append(l.s.Hosts, Host{Key: key("lost"), State: stateProvisioned, PoweredOn: true, Price: watts(200)})
-	p := l.plan()
-	if told(p) != "" || len(p.Reports) != 1 || p.Reports[0].Reason != api.PlanUnclaimed || p.Reports[0].Decision != api.PlanReport || len(p.Reports[0].Commands) != 0 {
-		t.Fatalf("the plan is %q with reports %+v, want one of an unclaimed host", told(p), p.Reports)
-	}
-	l.s.Hosts[1].DoNotDisrupt = true
-	if p = l.plan(); told(p) != "" || len(p.Reports) != 0 {
-		t.Errorf("with do-not-disrupt the plan is %q, reports %+v", told(p), p.Reports)
-	}
-}
-
-func TestDC7_Drift(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change func(h *Host, q *Pool)
-		want   string
-		words  string
-	}{
-		{"image", field("image.url", "a", "b"), "StaticDrift reprovision h-0", `image.url is "a", and should be "b"`},
-		{"raid", field("raid", "1", "5"), "StaticDrift reprovision h-0", "raid"},
-		{"firmware", field("firmware.Boot", "on", "off"), "StaticDrift reprovision h-0", "firmware.Boot"},
-		{"same", field("image.url", "a", "a"), "", ""},
-		{"actual not known", func(h *Host, _ *Pool) { h.Desired = map[string]string{"raid": "1"} }, "", ""},
-		{"desired not known", func(h *Host, _ *Pool) { h.Applied = map[string]string{"raid": "1"} }, "", ""},
-		{"template", func(_ *Host, q *Pool) { q.TemplateHash = "v1-b" }, "StaticDrift reprovision h-0", "template v1-a"},
-		{"another hash version", func(_ *Host, q *Pool) { q.TemplateHash = "v2-b" }, "", ""},
-		{"no hash version", func(h *Host, q *Pool) { q.TemplateHash, h.Machine.TemplateHash = "b", "a" }, "", ""},
-		{"hash not known", func(h *Host, _ *Pool) { h.Machine.TemplateHash = "" }, "", ""},
-		{"hostSelector", func(_ *Host, q *Pool) {
-			q.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
-		}, "Drift reprovision h-0", "rack=1"},
-		{"hostSelector not known", func(_ *Host, q *Pool) { q.HostSelector = nil }, "", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, 2)
-			l.c.ConsolidateAfter = Never
-			l.pod(0, 1)
-			l.pod(1, 1).DoNotDisrupt = true
-			tt.change(&l.s.Hosts[0], &l.s.Pools[0])
-			p := l.plan()
-			if told(p) != tt.want {
-				t.Fatalf("the plan is %q, want %q", told(p), tt.want)
-			}
-			if len(p.Actions) > 0 && !strings.Contains(strings.Join(p.Actions[0].Evidence, "\n"), tt.words) {
-				t.Errorf("its evidence is %q, want %q in it", p.Actions[0].Evidence, tt.words)
-			}
-		})
-	}
-}
-
+// field makes a host drift.
 func field(name, have, want string) func(h *Host, q *Pool) {
 	return func(h *Host, _ *Pool) {
 		h.Desired, h.Applied = map[string]string{name: want}, map[string]string{name: have}
 	}
 }
 
-// DC-7: settings that a reboot applies are no reason to provision a host again.
-func TestDC7_FirmwareOnReboot(t *testing.T) {
-	l := newLab(t, 2)
-	l.c.ConsolidateAfter = Never
-	field("firmware.Boot", "on", "off")(&l.s.Hosts[0], nil)
-	l.s.Hosts[0].OnReboot = true
-	p := l.plan()
-	if told(p) != "" || len(p.Reports) != 1 || !strings.Contains(strings.Join(p.Reports[0].Evidence, " "), "no re-provision is needed") {
-		t.Fatalf("the plan is %q, reports %+v", told(p), p.Reports)
+// TestEmptyHosts: h-0 is one, and h-1 stays (DC-2 ... DC-5).
+func TestEmptyHosts(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(l *lab)
+		want   string
+		unmet  string // the first condition
+	}{
+		{"no pods", func(*lab) {}, "Emptiness release h-0", ""},
+		{"pods of its own", func(l *lab) {
+			l.pod(0, 1).DaemonSet = true
+			l.pod(0, 1).Mirror = true
+			l.pod(0, 1).Finished = true
+		}, "Emptiness release h-0", ""},
+		{"a pod that terminates", func(l *lab) { l.pod(0, 1).Terminating = true }, "SingleNodeConsolidation release h-0", ""},
+		{"exactly at the age", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30 * time.Second) }, "Emptiness release h-0", ""},
+		{"just before", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30*time.Second + 1) }, "", "ConsolidateAfter"},
+		{"a pod came", func(l *lab) { l.s.Nodes[0].LastPodEvent = l.now.Add(-30*time.Second + 1) }, "", "ConsolidateAfter"},
+		{"a pod came before it was Ready", func(l *lab) {
+			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
+		}, "", "ConsolidateAfter"},
+		{"never Ready", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "", "NodeReady"},
+		{"never consolidated", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "Emptiness release h-0", ""},
+		{"never consolidated, and used", func(l *lab) {
+			l.pod(0, 1).Terminating = true
+			l.s.Pools[0].Policy.Budgets = append(budget.List{neverConsolidated}, l.c.Budgets...)
+		}, "", "ConsolidationPolicy"},
+		{"not Consolidatable", func(l *lab) { l.s.Hosts[0].Machine.Consolidatable = new(false) }, "", "Consolidatable"},
+		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, "", "Scales"},
+		{"none are wanted", func(l *lab) { l.s.Pools[0].Replicas = 0 }, "", "Scales"},
+		{"the pool says Never", func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(Never) }, "", "ConsolidateAfter"},
+		{"as without settings", func(l *lab) { l.c = Default() }, "", "ConsolidateAfter"},
+		{"without a price", func(l *lab) { l.s.Hosts[0].Price = Price{} }, "Emptiness release h-0", ""},
+		{"its budget is 0: it is not consolidated", func(l *lab) {
+			l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}
+		}, "", "CanGoNow"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := newLab(t, 2)
+			l.pod(1, 8).DoNotDisrupt = true
+			row.change(l)
+			l.wants(row.want)
+			e := l.explain("h-0")
+			e.Conditions = slices.DeleteFunc(e.Conditions, func(c api.PlanCondition) bool { return c.Type == "Drifted" })
+			if got := unmet(e); got != row.unmet {
+				t.Errorf("the first condition that is not met is %q", got)
+			}
+		})
 	}
-	l.s.Hosts[0].Desired["raid"], l.s.Hosts[0].Applied["raid"] = "1", "5"
-	l.wants("StaticDrift reprovision h-0")
 }
 
-func TestDC8_OneDriftedHostTheOldestFirst(t *testing.T) {
-	l := newLab(t, 4)
-	l.c.ConsolidateAfter = Never
-	for i := range 3 {
-		l.pod(i, 1)
-		field("raid", "1", "5")(&l.s.Hosts[i], nil)
-	}
-	l.s.Hosts[2].DriftedSince = noon.Add(-72 * time.Hour)
-	l.s.Hosts[1].DriftedSince = noon.Add(-time.Hour)
-	p := l.plan()
-	if told(p) != "StaticDrift reprovision h-2" || len(p.Later) != 2 {
-		t.Fatalf("the plan is %q and leaves %+v", told(p), p.Later)
-	}
-	l.s.Pods = l.s.Pods[:2] // h-2 has none any more, then h-1 has none
-	l.s.Pods[1].Node = "n-2"
-	l.wants("StaticDrift reprovision h-1")
-	l.c.ConsolidateAfter = 0
-	if p := l.plan(); p.Method != api.MethodEmptiness {
-		t.Errorf("the method is %s, want that empty hosts go first", p.Method)
-	}
-}
-
-// DC-8: without a place for its pods a host is not provisioned again; without an owner of its Machine it is only reported.
-func TestDC8_DriftNeedsAPlaceForPodsAndAnOwner(t *testing.T) {
-	l := newLab(t, 1)
-	l.pod(0, 1)
-	field("raid", "1", "5")(&l.s.Hosts[0], nil)
-	l.wants("")
-	l = newLab(t, 2)
-	l.c.ConsolidateAfter = Never
-	field("raid", "1", "5")(&l.s.Hosts[0], nil)
-	l.s.Hosts[0].Machine.Pool, l.s.Hosts[0].Machine.PoolKind = Key{}, ""
-	if p := l.plan(); told(p) != "" || len(p.Reports) != 1 || p.Reports[0].Reason != api.PlanDrifted {
-		t.Errorf("without an owner the plan is %q, reports %+v", told(p), p.Reports)
-	}
-}
-
-func TestDC27_HostsThatAreNeverTouched(t *testing.T) {
+// TestHostsThatAreNeverTouched: every method would take them (DC-27).
+func TestHostsThatAreNeverTouched(t *testing.T) {
 	for name, change := range map[string]func(h *Host, n *Node){
 		"NotControlPlane":     func(h *Host, _ *Node) { h.Machine.ControlPlane = true },
 		"NotControlPlane ":    func(_ *Host, n *Node) { n.ControlPlane = true },
@@ -248,48 +105,87 @@ func TestDC27_HostsThatAreNeverTouched(t *testing.T) {
 		"NotDisrupting ":      func(_ *Host, n *Node) { n.Deleting = true },
 		"Owner":               func(h *Host, _ *Node) { h.Machine.OtherOwner = "KubeadmControlPlane a" },
 		"Pool":                func(h *Host, _ *Node) { h.Machine.Pool.Name = "gone" },
+		"Cluster":             func(h *Host, _ *Node) { h.Cluster = key("far") },
 		"Machine":             func(h *Host, _ *Node) { h.Machine = nil },
 		"NodeReady":           func(_ *Host, n *Node) { n.Ready = false },
 		"Node":                func(h *Host, _ *Node) { h.Node = "gone" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			// Empty, drifted and under-used: every method would take it.
-			for _, pods := range []int{0, 1} {
-				l := newLab(t, 2)
-				l.pod(1, 1).DoNotDisrupt = true
-				for range pods {
-					l.pod(0, 1)
-				}
-				field("raid", "1", "5")(&l.s.Hosts[0], nil)
-				change(&l.s.Hosts[0], &l.s.Nodes[0])
-				l.wants("")
-				e := l.explain("h-0")
-				if e.Candidate || unmet(e) != strings.TrimSpace(name) {
-					t.Errorf("candidate %v; the first condition that is not met is %s", e.Candidate, unmet(e))
-				}
-				if p := l.plan(); !excludes(p, strings.TrimSpace(name), "metal3/h-0") {
-					t.Errorf("excluded are %v", p.Excluded)
+		for _, pods := range []int{0, 1} {
+			l := newLab(t, 2)
+			l.pod(1, 1).DoNotDisrupt = true
+			for range pods {
+				l.pod(0, 1)
+			}
+			field("raid", "1", "5")(&l.s.Hosts[0], nil)
+			change(&l.s.Hosts[0], &l.s.Nodes[0])
+			p, e := l.plan(), l.explain("h-0")
+			if want := strings.TrimSpace(name); told(p) != "" || e.Candidate || unmet(e) != want || !slices.ContainsFunc(p.Excluded, func(x api.PlanExcluded) bool {
+				return x.Condition == want && slices.Equal(x.Names, []string{"metal3/h-0"})
+			}) {
+				t.Errorf("%s with %d pods: the plan is %q, candidate %v, first %s, excluded %v", name, pods, told(p), e.Candidate, unmet(e), p.Excluded)
+			}
+		}
+	}
+}
+
+// TestDrift of h-0, which has a pod that fits elsewhere (DC-7).
+func TestDrift(t *testing.T) {
+	const again = "StaticDrift reprovision h-0"
+	reboot := func(h *Host, _ *Pool) { field("firmware.Boot", "on", "off")(h, nil); h.OnReboot = true }
+	for _, row := range []struct {
+		name   string
+		change func(h *Host, q *Pool)
+		want   string
+		words  string // in the evidence
+	}{
+		{"image", field("image.url", "a", "b"), again, `image.url is "a", and should be "b"`},
+		{"firmware", field("firmware.Boot", "on", "off"), again, "firmware.Boot"},
+		{"firmware that a reboot applies", reboot, "", "no re-provision is needed"},
+		{"that, and more", func(h *Host, _ *Pool) { reboot(h, nil); h.Desired["raid"], h.Applied["raid"] = "1", "5" }, again, "raid"},
+		{"same", field("image.url", "a", "a"), "", ""},
+		{"actual not known", func(h *Host, _ *Pool) { h.Desired = map[string]string{"raid": "1"} }, "", ""},
+		{"desired not known", func(h *Host, _ *Pool) { h.Applied = map[string]string{"raid": "1"} }, "", ""},
+		{"template", func(_ *Host, q *Pool) { q.TemplateHash = "v1-b" }, again, "template v1-a"},
+		{"another hash version", func(_ *Host, q *Pool) { q.TemplateHash = "v2-b" }, "", ""},
+		{"no hash version", func(h *Host, q *Pool) { q.TemplateHash, h.Machine.TemplateHash = "b", "a" }, "", ""},
+		{"an empty hash version", func(h *Host, q *Pool) { q.TemplateHash, h.Machine.TemplateHash = "-b", "-a" }, "", ""},
+		{"hash not known", func(h *Host, _ *Pool) { h.Machine.TemplateHash = "" }, "", ""},
+		{"hostSelector", func(_ *Host, q *Pool) {
+			q.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
+		}, "Drift reprovision h-0", "rack=1"},
+		{"hostSelector not known", func(_ *Host, q *Pool) { q.HostSelector = nil }, "", ""},
+		{"no owner would make its Machine again", func(h *Host, _ *Pool) {
+			field("raid", "1", "5")(h, nil)
+			h.Machine.Pool, h.Machine.PoolKind = Key{}, ""
+		}, "", "nobody would make its Machine again"},
+		{"nobody claims it", func(h *Host, _ *Pool) { h.Machine, h.Consumer, h.Node = nil, "", "" }, "", "neither consumer nor Node"},
+		{"nobody claims it, and nobody may", func(h *Host, _ *Pool) { h.Machine, h.Consumer, h.Node, h.DoNotDisrupt = nil, "", "", true }, "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := used(t, 1, 1)
+			l.c.ConsolidateAfter = Never
+			l.s.Pods[1].DoNotDisrupt = true
+			row.change(&l.s.Hosts[0], &l.s.Pools[0])
+			l.wants(row.want)
+			p := l.plan()
+			all := slices.Concat(p.Actions, p.Reports)
+			if row.words == "" && len(all) > 0 || row.words != "" && (len(all) != 1 || !strings.Contains(strings.Join(all[0].Evidence, "\n"), row.words)) {
+				t.Errorf("%+v", all)
+			}
+			for _, r := range p.Reports {
+				if r.Decision != api.PlanReport || len(r.Commands) > 0 || r.Saving != "nothing: nothing is done" {
+					t.Errorf("%+v", r)
 				}
 			}
 		})
 	}
 }
 
-// excludes reports whether just that host is no candidate by that condition.
-func excludes(p api.Plan, condition, host string) bool {
-	return slices.ContainsFunc(p.Excluded, func(e api.PlanExcluded) bool {
-		return e.Condition == condition && e.Hosts == 1 && slices.Equal(e.Names, []string{host})
-	})
-}
-
-// The three conditions of the seed, by name and in their order, and what a simulation says (DC-2 ... DC-4).
-func TestExplainNamesTheConditions(t *testing.T) {
-	l := newLab(t, 2)
-	l.pod(0, 5)
-	l.pod(1, 5)
-	e := l.explain("h-0")
+// TestConditionsSayWhatTheyFound of h-0, which has a pod and could go.
+func TestConditionsSayWhatTheyFound(t *testing.T) {
+	l := used(t, 1, 1)
 	var names []string
-	for _, c := range e.Conditions {
+	for _, c := range l.explain("h-0").Conditions {
 		names = append(names, c.Type)
 	}
 	want := []string{
@@ -300,43 +196,64 @@ func TestExplainNamesTheConditions(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
-	if !e.Candidate || e.Reason != api.PlanUnderutilized || !strings.Contains(e.Summary, "fits on no other node") {
-		t.Errorf("explanation %v %s: %s", e.Candidate, e.Reason, e.Summary)
+	for _, row := range []struct {
+		condition string
+		change    func(l *lab)
+		want      string
+	}{
+		{"DisruptionAllowed", func(*lab) {}, "no annotation forbids to disrupt it"},
+		{"DisruptionAllowed", func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, "its annotation do-not-disrupt forbids it"},
+		{"Machine", func(l *lab) { l.s.Hosts[0].Machine = nil }, "its consumer Metal3Machine metal3/x is no Machine that is known"},
+		{"Machine", func(l *lab) { l.s.Hosts[0].Machine, l.s.Hosts[0].Consumer = nil, "" }, "it has no Machine that is known"},
+		{"NodeReady", func(l *lab) { l.s.Nodes[0].Ready = false }, "its Node is not Ready"},
+		{"NodeReady", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "its Node was never Ready"},
+		{"ConsolidateAfter", func(l *lab) { l.c.ConsolidateAfter = Never }, "consolidateAfter is Never"},
+		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "its clock has not begun: it has no Node that was Ready"},
+		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = noon.Add(-time.Second) }, "no pod came or went for 1s, and consolidateAfter is 30s"},
+		{"Scales", func(l *lab) { l.s.Hosts[0].Machine.Pool = Key{} }, "nobody owns its Machine, so nobody makes it again"},
+		{"Scales", func(l *lab) { l.s.Pools[0].Replicas = 0 }, "MachineDeployment metal3/p wants no replicas"},
+		{"Drifted", func(*lab) {}, "it is as it is wanted, as far as is known"},
+		{"Drifted", func(l *lab) { field("raid", "1", "5")(&l.s.Hosts[0], nil) }, `raid is "1", and should be "5"`},
+		{"Payback", func(*lab) {}, "its release pays back in 20m0s, and 24h0m0s is the longest"},
+		{"Price", func(l *lab) { l.s.Hosts[0].Price.LeasePerHour = new(-1.0) }, "its price is not known: lease-per-hour -1 is no price"},
+		{"Saving", func(l *lab) { l.s.Hosts[0].Price.LeasePerHour = new(-1.0) }, "its release saves nothing: not known: lease-per-hour -1 is no price"},
+		{"Saving", func(l *lab) { l.s.Hosts[0].Faults = []string{"odd"} }, "its release saves nothing: not known: its annotations cannot be read"},
+	} {
+		l := used(t, 1, 1)
+		row.change(l)
+		e := l.explain("h-0")
+		v := verdict{conditions: e.Conditions}
+		if got := v.said(row.condition); got != row.want {
+			t.Errorf("%s: %q, want %q", row.condition, got, row.want)
+		}
+		if c := v.unmet(); !e.Candidate && e.Summary != "metal3/h-0 is no candidate: "+c.Message {
+			t.Error(e.Summary)
+		}
 	}
-	if _, err := l.planner().explain(t.Context(), key("nobody")); err == nil {
-		t.Error("a host that is not known is explained")
-	} else {
-		wantsField(t, err, "host")
+	_, err := l.planner().explain(t.Context(), key("nobody"))
+	wantsField(t, err, "host")
+}
+
+// TestLongWordsAreCut to a line, between two characters.
+func TestLongWordsAreCut(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("a", 120): strings.Repeat("a", 120), strings.Repeat("a", 121): strings.Repeat("a", 120) + "...",
+		strings.Repeat("a", 119) + "ää": strings.Repeat("a", 119) + "...", strings.Repeat("\x80", 121): "...",
+	} {
+		if got := clip(text); got != want {
+			t.Errorf("%q is cut to %q", text, got)
+		}
 	}
 }
 
-func TestDC12_Prices(t *testing.T) {
-	p := newPlanner(&State{}, Default(), noon)
-	for _, tt := range []struct {
-		name   string
-		tariff *float64
-		price  Price
-		want   float64
-		known  bool
-	}{
-		{"watts and tariff", new(0.25), watts(400), 0.1, true},
-		{"with lease", new(0.25), Price{WattsBusy: new(400.0), LeasePerHour: new(1.5)}, 1.6, true},
-		{"lease alone", nil, Price{LeasePerHour: new(1.5)}, 1.5, true},
-		{"watts without tariff", nil, watts(400), 0, false},
-		{"tariff without watts", new(0.25), Price{LeasePerHour: new(1.5)}, 0, false},
-		{"nothing", new(0.25), Price{}, 0, false},
-		{"prepaid", new(0.25), Price{Prepaid: true}, 0, true},
-		{"NaN", new(0.25), watts(math.NaN()), 0, false},
-		{"negative", new(0.25), watts(-1), 0, false},
-		{"infinite", new(0.25), watts(math.Inf(1)), 0, false},
-		{"negative lease", new(0.25), Price{WattsBusy: new(1.0), LeasePerHour: new(-1.0)}, 0, false},
-		{"an end of no lease", new(0.25), Price{WattsBusy: new(1.0), LeaseEnds: new(noon)}, 0, false},
-		{"zero", new(0.0), watts(0), 0, true},
-	} {
-		p.c.TariffPerKWh = tt.tariff
-		got, unknown := p.priceOf(&Host{Price: tt.price})
-		if math.Abs(got-tt.want) > 1e-12 || (unknown == "") != tt.known {
-			t.Errorf("%s: %v, %q", tt.name, got, unknown)
-		}
+// TestFaultsAreSorted, each told once; one of a hostSelector makes no candidate.
+func TestFaultsAreSorted(t *testing.T) {
+	l := newLab(t, 1)
+	l.s.Hosts[0].Faults = []string{"b", "a", "b"}
+	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "rack", Operator: "Near"}}}
+	p := l.plan()
+	if len(p.Faults) != 3 || !strings.HasPrefix(p.Faults[0], "MachineDeployment metal3/p: hostSelector: ") ||
+		!slices.Equal(p.Faults[1:], []string{"host metal3/h-0: a", "host metal3/h-0: b"}) || told(p) != "" {
+		t.Errorf("%q: %q", told(p), p.Faults)
 	}
 }

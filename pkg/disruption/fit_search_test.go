@@ -96,6 +96,47 @@ func TestDC11_OneNewNodeAtMost(t *testing.T) {
 	}
 }
 
+// The pods of DaemonSets on a node that does not exist yet: of those that demand what is known of it, or run in its pool.
+func TestDC11_DaemonSetsOfTheNewNode(t *testing.T) {
+	of := func(node, pool string) Host {
+		return Host{Key: key("h-" + node), Node: node, Machine: &Machine{Key: key("m-" + node), Pool: key(pool), PoolKind: PoolMachineDeployment}}
+	}
+	set := func(change ...func(*Pod)) Pod {
+		p := fitPodOf("gpu-driver", "", append([]func(*Pod){fitAsks("cpu", "2"), func(p *Pod) { p.DaemonSet, p.Owner = true, "" }}, change...)...)
+		return p
+	}
+	runs := func(node string) Pod {
+		return fitPodOf("gpu-driver-x", node, func(p *Pod) {
+			p.DaemonSet, p.Owner, p.Requests = true, "DaemonSet/gpu-driver", Resources{"cpu": "100m"}
+			p.NodeAffinity = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}}}}}}
+		})
+	}
+	gpus := func(p *Pod) { p.NodeSelector = map[string]string{"gpu": "yes"} }
+	tolerates := func(p *Pod) { p.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} }
+	spare := func(change ...func(*Node)) *Node {
+		n := fitNodeOf("new", change...)
+		return &n
+	}
+	gpu := func(value string) func(*Node) { return func(n *Node) { n.Labels["gpu"] = value } }
+	full := fitNodeOf("b", func(n *Node) { n.Allocatable["cpu"] = "100m" })
+	nodes, hosts := []Node{fitNodeOf("a"), full}, []Host{of("a", "cpus"), of("b", "gpus")}
+	p := fitPodOf("p", "a", fitAsks("cpu", "3"))
+	for _, r := range []fitRow{
+		{name: "one that runs everywhere", sets: []Pod{set()}, spare: spare(), blocked: "too little cpu"},
+		{name: "one for other labels", sets: []Pod{set(gpus)}, spare: spare(gpu("no")), moves: []string{"p>new"}},
+		{name: "one for these labels", sets: []Pod{set(gpus)}, spare: spare(gpu("yes")), blocked: "too little cpu"},
+		{name: "one for labels that are not known, of another pool", sets: []Pod{set(gpus)}, spare: spare(), pods: []Pod{runs("b")}, moves: []string{"p>new"}},
+		{name: "one for labels that are not known, of this pool", sets: []Pod{set(gpus)}, spare: spare(), pods: []Pod{runs("a")}, blocked: "too little cpu"},
+		{name: "one that does not tolerate the taints", sets: []Pod{set()}, spare: spare(fitTaint(corev1.TaintEffectNoSchedule)), moves: []string{"p>new"}},
+		{name: "one that tolerates them", sets: []Pod{set(tolerates)}, spare: spare(fitTaint(corev1.TaintEffectNoSchedule)), blocked: "too little cpu"},
+		{name: "one that is not in the list, of this pool", spare: spare(func(n *Node) { n.Allocatable["cpu"] = "3" }), pods: []Pod{runs("a")}, blocked: "too little cpu"},
+	} {
+		tolerates(&p)
+		r.nodes, r.hosts, r.pods = nodes, hosts, append(r.pods, p)
+		t.Run(r.name, r.run)
+	}
+}
+
 // First fit finds no place for the last of 6, 5, 4, 4 and 4 on nodes of 12 and 11. Going back does.
 func TestDC10_ASearchGoesBack(t *testing.T) {
 	size := func(cpu string) func(*Node) {

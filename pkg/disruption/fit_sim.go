@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -67,18 +66,12 @@ func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fle
 			of(h.Cluster).pools[h.Node] = poolName(h.Machine.PoolKind, h.Machine.Pool)
 		}
 	}
-	for _, k := range sortedKeys(f) {
+	for _, k := range slices.SortedFunc(maps.Keys(f), Key.compare) {
 		if err := f[k].build(ctx, target); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
-}
-
-func sortedKeys[T any](m map[Key]T) []Key {
-	return slices.SortedFunc(maps.Keys(m), func(a, b Key) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
 }
 
 // residents are the pods of a node that need another place when it goes, by name.
@@ -111,7 +104,7 @@ func (f fleetSim) without(ctx context.Context, going []*Node, spare *Node) (all 
 	for _, n := range going {
 		by[n.Cluster] = append(by[n.Cluster], n)
 	}
-	for _, k := range sortedKeys(by) {
+	for _, k := range slices.SortedFunc(maps.Keys(by), Key.compare) {
 		extra := spare
 		if spare != nil && spare.Cluster != k {
 			extra = nil

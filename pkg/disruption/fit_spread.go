@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubelabels "k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 )
 
 // spread is a topology spread constraint of pods that demand the same of nodes.
@@ -50,10 +49,12 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 			continue
 		}
 		*shared = spread{
-			shape: s, by: t.TopologyKey, skew: t.MaxSkew, least: ptr.Deref(t.MinDomains, 1),
-			affinity: ptr.Deref(t.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) == corev1.NodeInclusionPolicyHonor,
-			taint:    ptr.Deref(t.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) == corev1.NodeInclusionPolicyHonor,
-			nodes:    map[*fitNode]bool{}, domains: map[string]spreadDomain{},
+			shape: s, by: t.TopologyKey, skew: t.MaxSkew, least: 1, nodes: map[*fitNode]bool{}, domains: map[string]spreadDomain{},
+			affinity: t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor,
+			taint:    t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
+		}
+		if t.MinDomains != nil {
+			shared.least = *t.MinDomains
 		}
 		selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
 		if err != nil {

@@ -86,6 +86,8 @@ type fitRow struct {
 	pdbs  []PodBudget
 	gone  []string // a, if it is nil
 	spare *Node
+	sets  []Pod // DaemonSets
+	hosts []Host
 	// moves are POD>NODE; blocked is a part of the sentence.
 	moves   []string
 	blocked string
@@ -101,7 +103,7 @@ func fitNamed(s *State, names ...string) (all []*Node) {
 
 func (r fitRow) run(t *testing.T) {
 	t.Helper()
-	s := &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}
+	s := &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs, DaemonSets: r.sets, Hosts: r.hosts}
 	c, err := newSimulator(t.Context(), s, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +137,9 @@ func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
 	tolerate := func(p *Pod) {
 		p.Tolerations = []corev1.Toleration{{Key: "only", Operator: corev1.TolerationOpEqual, Value: "db"}}
 	}
+	aMinute := func(p *Pod) {
+		p.Tolerations = append(p.Tolerations, corev1.Toleration{Key: "only", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(60))})
+	}
 	wants := func(zone string) func(*Pod) { return func(p *Pod) { p.NodeSelector = map[string]string{"zone": zone} } }
 	affine := func(s *corev1.NodeSelector) func(*Pod) { return func(p *Pod) { p.NodeAffinity = s } }
 	disk := func(driver string, s *corev1.NodeSelector) func(*Pod) {
@@ -161,6 +166,8 @@ func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
 		{name: "a finished pod takes no room", nodes: []Node{a, fitNodeOf("b", small)}, pods: []Pod{one, fitPodOf("q", "b", func(p *Pod) { p.Finished = true })}, moves: []string{"p>b"}},
 		{name: "a terminating pod takes room", nodes: []Node{a, fitNodeOf("b", small)}, pods: []Pod{one, fitPodOf("q", "b", terminating)}, blocked: "too little cpu"},
 		{name: "a daemon takes room", nodes: []Node{a, fitNodeOf("b", small)}, pods: []Pod{one, fitPodOf("q", "b", daemon)}, blocked: "too little cpu"},
+		{name: "a terminating pod of a StatefulSet needs one for its successor", nodes: []Node{a, fitNodeOf("b")}, pods: []Pod{fitPodOf("q", "a", terminating, func(p *Pod) { p.Owner, p.DoNotDisrupt = "StatefulSet/db", true })}, moves: []string{"q>b"}},
+		{name: "and finds none", nodes: []Node{a, fitNodeOf("b", small)}, pods: []Pod{fitPodOf("q", "a", terminating, fitAsks("cpu", "2"), func(p *Pod) { p.Owner = "StatefulSet/db" })}, blocked: "1 too little cpu"},
 		{name: "a terminating pod needs no place", nodes: []Node{a}, pods: []Pod{fitPodOf("q", "a", terminating)}},
 		{name: "a daemon, a mirror and a finished pod need no place", nodes: []Node{a}, pods: []Pod{
 			fitPodOf("d", "a", daemon), fitPodOf("m", "a", func(p *Pod) { p.Mirror = true }), fitPodOf("f", "a", func(p *Pod) { p.Finished = true }),
@@ -179,6 +186,9 @@ func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
 		{name: "taint NoExecute", nodes: []Node{a, fitNodeOf("b", fitTaint(corev1.TaintEffectNoExecute))}, pods: []Pod{one}, blocked: "1 a taint"},
 		{name: "taint PreferNoSchedule", nodes: []Node{a, fitNodeOf("b", fitTaint(corev1.TaintEffectPreferNoSchedule))}, pods: []Pod{one}, moves: []string{"p>b"}},
 		{name: "taint tolerated", nodes: []Node{a, fitNodeOf("b", fitTaint(corev1.TaintEffectNoExecute))}, pods: []Pod{fitPodOf("p", "a", tolerate)}, moves: []string{"p>b"}},
+		{name: "NoExecute tolerated for a minute", nodes: []Node{a, fitNodeOf("b", fitTaint(corev1.TaintEffectNoExecute))}, pods: []Pod{fitPodOf("p", "a", aMinute)}, blocked: "1 a taint"},
+		{name: "NoExecute tolerated, and by another for a minute", nodes: []Node{a, fitNodeOf("b", fitTaint(corev1.TaintEffectNoExecute))}, pods: []Pod{fitPodOf("p", "a", tolerate, aMinute)}, blocked: "1 a taint"},
+		{name: "another taint tolerated for a minute", nodes: []Node{a, fitNodeOf("b", fitTaint(corev1.TaintEffectNoSchedule))}, pods: []Pod{fitPodOf("p", "a", tolerate, aMinute)}, moves: []string{"p>b"}},
 		{name: "node selector", nodes: []Node{a, fitNodeOf("b", fitZone("x")), fitNodeOf("c", fitZone("y"))}, pods: []Pod{fitPodOf("p", "a", wants("y"))}, moves: []string{"p>c"}},
 		{name: "node selector, none", nodes: []Node{a, fitNodeOf("b", fitZone("x"))}, pods: []Pod{fitPodOf("p", "a", wants("y"))}, blocked: "1 other labels"},
 		{name: "node affinity", nodes: []Node{a, fitNodeOf("b", fitZone("x")), fitNodeOf("c", fitZone("y"))}, pods: []Pod{fitPodOf("p", "a", affine(fitSelector("zone", "y")))}, moves: []string{"p>c"}},

@@ -32,7 +32,7 @@ func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
 // size is how many hosts a pool has, or is to have.
 func (q *pool) size() int { return len(q.members) + q.missing() }
 
-// missing are hosts that the pool's owner wants and has not: a Machine that was deleted is made anew later.
+// missing are hosts that the pool's owner wants and has not: a Machine that was deleted is made again later.
 func (q *pool) missing() int {
 	if !q.owns() {
 		return 0
@@ -110,6 +110,9 @@ func (l *ledger) why(h *host, reason api.PlanReason) string {
 	if l.of[q] != nil {
 		t = *l.of[q]
 	}
+	if q.owns() && t.hosts >= q.Replicas {
+		return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.title(), q.Replicas)
+	}
 	for _, r := range append(slices.Clip(t.reasons), reason) {
 		room := l.p.roomFor(q, r)
 		if t.hosts >= room.Hosts {
@@ -118,9 +121,6 @@ func (l *ledger) why(h *host, reason api.PlanReason) string {
 		if why := l.unready(h, t.ready, room); why != "" {
 			return why
 		}
-	}
-	if q.owns() && t.hosts >= q.Replicas {
-		return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.title(), q.Replicas)
 	}
 	return ""
 }

@@ -77,11 +77,11 @@ func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstra
 				return false
 			}
 		}
-		return q.Namespace == p.Namespace && b.sure(q) && matches(t.LabelSelector, q.Labels)
+		return q.Cluster == p.Cluster && q.Namespace == p.Namespace && b.sure(q) && matches(t.LabelSelector, q.Labels)
 	}
 	by := map[string]int32{}
 	for _, s := range b.seats {
-		if slices.ContainsFunc(p.Spread, func(t corev1.TopologySpreadConstraint) bool { _, ok := s.labels[t.TopologyKey]; return !ok }) ||
+		if s.cluster != p.Cluster || slices.ContainsFunc(p.Spread, func(t corev1.TopologySpreadConstraint) bool { _, ok := s.labels[t.TopologyKey]; return !ok }) ||
 			t.NodeAffinityPolicy == nil && selects(&disruption.Pod{NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity}, s) != "" ||
 			t.NodeTaintsPolicy != nil && slices.ContainsFunc(s.taints, func(t corev1.Taint) bool {
 				return t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t)
@@ -118,6 +118,9 @@ func together(key string, a, b *seat) bool {
 // repels tells whether a term of a pod is about the other. Labels of namespaces are not known: a
 // selector of namespaces takes all.
 func repels(t corev1.PodAffinityTerm, of, other *disruption.Pod) bool {
+	if of.Cluster != other.Cluster {
+		return false
+	}
 	if t.NamespaceSelector == nil {
 		spaces := t.Namespaces
 		if len(spaces) == 0 {
@@ -128,4 +131,23 @@ func repels(t corev1.PodAffinityTerm, of, other *disruption.Pod) bool {
 		}
 	}
 	return matches(t.LabelSelector, other.Labels)
+}
+
+// reopen lets pods that wait have nodes that no pod may be moved to.
+func (b *board) reopen(w *world) {
+	for name, s := range b.seats {
+		if n := w.nodes[name]; n != nil && n.Ready && !n.Unschedulable && !n.Deleting {
+			s.closed = ""
+		}
+	}
+}
+
+// fits tells whether there is a seat for a pod.
+func (b *board) fits(p *disruption.Pod) bool {
+	for _, s := range b.seats {
+		if b.refuses(p, s) == "" && b.astray(p, s) == "" {
+			return true
+		}
+	}
+	return false
 }

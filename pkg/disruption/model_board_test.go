@@ -20,6 +20,7 @@ const hostname = corev1.LabelHostname
 
 // seat is a node, or a host that becomes one, with the pods on it.
 type seat struct {
+	cluster     disruption.Key
 	name        string
 	labels      map[string]string
 	made        bool // it does not exist yet: other labels than these, and its name, are not known
@@ -102,6 +103,9 @@ func (b *board) take(p *disruption.Pod) {
 func (b *board) refuses(p *disruption.Pod, to *seat) string {
 	if to.closed != "" {
 		return to.closed
+	}
+	if to.cluster != p.Cluster {
+		return "another cluster"
 	}
 	for _, t := range to.taints {
 		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t) || t.Effect == corev1.TaintEffectNoExecute && !tolerates(lasting(p.Tolerations), t) {
@@ -294,7 +298,7 @@ func matches(s *metav1.LabelSelector, have map[string]string) bool {
 }
 
 // spareSeat is the node that a host would become in a pool.
-func spareSeat(h *disruption.Host, pool *disruption.Pool) *seat {
+func spareSeat(h *disruption.Host, pool *disruption.Pool, of disruption.Key) *seat {
 	made := maps.Clone(pool.NodeLabels)
 	if made == nil {
 		made = map[string]string{}
@@ -302,5 +306,5 @@ func spareSeat(h *disruption.Host, pool *disruption.Pool) *seat {
 	if _, ok := made[hostname]; !ok {
 		made[hostname] = h.String()
 	}
-	return &seat{name: h.String(), made: true, labels: made, taints: pool.NodeTaints, room: h.Capacity}
+	return &seat{cluster: of, name: h.String(), made: true, labels: made, taints: pool.NodeTaints, room: h.Capacity}
 }

@@ -46,7 +46,7 @@ func (w *world) worth(h *disruption.Host) float64 { return w.most(h, true, true)
 
 // method is the one that could release a host.
 func (w *world) method(h *disruption.Host) (api.PlanMethod, api.PlanReason) {
-	if len(w.guests(h.Node)) == 0 {
+	if len(w.guests(home(h))) == 0 {
 		return api.MethodEmptiness, api.PlanEmpty
 	}
 	return api.MethodSingle, api.PlanUnderutilized
@@ -112,18 +112,22 @@ func (b *brute) search(anyway []*disruption.Host, saved float64) {
 	}
 }
 
-// needsMore tells whether a pod of a host requires, or is kept away by, anti-affinity by another topology than the node.
+// needsMore tells whether a pod of a host requires, or is kept away by, anti-affinity by another topology than the node
+// and the zone.
 func (b *brute) needsMore(h *disruption.Host) bool {
-	return slices.ContainsFunc(b.movers(h.Node), func(p *disruption.Pod) bool {
-		for _, other := range b.pods {
-			for _, t := range other.AntiAffinity {
-				if t.TopologyKey != hostname && t.TopologyKey != corev1.LabelTopologyZone && (other == p || !other.Finished && repels(t, other, p)) {
-					return true
-				}
+	return slices.ContainsFunc(b.movers(home(h)), b.odd)
+}
+
+// odd tells whether a pod requires, or is kept away by, what is not simulated.
+func (w *world) odd(p *disruption.Pod) bool {
+	for _, q := range w.pods {
+		for _, t := range q.AntiAffinity {
+			if t.TopologyKey != hostname && t.TopologyKey != corev1.LabelTopologyZone && (q == p || !q.Finished && repels(t, q, p)) {
+				return true
 			}
 		}
-		return false
-	})
+	}
+	return len(p.Unmodelled) > 0
 }
 
 // exceeded tells whether a budget allows fewer than all pods that go, but for those that it always lets go.
@@ -131,7 +135,7 @@ func (b *brute) exceeded(pods []*disruption.Pod) bool {
 	return slices.ContainsFunc(b.s.Budgets, func(pdb disruption.PodBudget) bool {
 		n := 0
 		for _, p := range pods {
-			if !p.Terminating && p.Namespace == pdb.Namespace && matches(pdb.Selector, p.Labels) && (p.Ready || pdb.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow) {
+			if !p.Terminating && p.Cluster == pdb.Cluster && p.Namespace == pdb.Namespace && matches(pdb.Selector, p.Labels) && (p.Ready || pdb.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow) {
 				n++
 			}
 		}
@@ -144,8 +148,8 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 	var pods []*disruption.Pod
 	gone := map[string]bool{}
 	for _, h := range hosts {
-		gone[h.Node] = true
-		pods = append(pods, b.movers(h.Node)...)
+		gone[home(h)] = true
+		pods = append(pods, b.movers(home(h))...)
 	}
 	j := &judgement{world: b.world, gone: gone}
 	if j.podBudgets(); len(j.broken) > 0 || !b.freedom.sick && b.exceeded(pods) {
@@ -158,7 +162,7 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 			seats = append(seats, s)
 		}
 	}
-	slices.SortFunc(seats, func(a, c *seat) int { return strings.Compare(a.name, c.name) })
+	slices.SortFunc(seats, func(a, c *seat) int { return strings.Compare(in(a.cluster, a.name), in(c.cluster, c.name)) })
 	largest(on, pods)
 	on.moved = pods
 	b.steps = 0
@@ -248,22 +252,23 @@ func (l *lab) carryOut(p api.Plan) float64 {
 	for _, a := range p.Actions {
 		for _, ph := range a.Hosts {
 			h := w.hosts[ph.Name]
-			gone[ph.Name], nodes[h.Node] = true, true
+			gone[ph.Name], nodes[home(h)] = true, true
 			worth += w.worth(h)
 			if pool := w.pools[poolOf(h)]; pool != nil {
 				pool.Replicas--
 			}
 		}
 		for _, m := range a.Moves {
-			w.pods[m.Pod].Node = m.To
-			if n := w.nodes[m.To]; n != nil {
+			of := w.hosts[a.Hosts[0].Name].Cluster
+			w.pods[in(of, m.Pod)].Node = m.To
+			if n := w.nodes[in(of, m.To)]; n != nil {
 				n.LastPodEvent = l.now
 			}
 		}
 	}
 	l.s.Hosts = slices.DeleteFunc(l.s.Hosts, func(h disruption.Host) bool { return gone[h.String()] })
-	l.s.Nodes = slices.DeleteFunc(l.s.Nodes, func(n disruption.Node) bool { return nodes[n.Name] })
-	l.s.Pods = slices.DeleteFunc(l.s.Pods, func(q disruption.Pod) bool { return nodes[q.Node] })
+	l.s.Nodes = slices.DeleteFunc(l.s.Nodes, func(n disruption.Node) bool { return nodes[in(n.Cluster, n.Name)] })
+	l.s.Pods = slices.DeleteFunc(l.s.Pods, func(q disruption.Pod) bool { return nodes[in(q.Cluster, q.Node)] })
 	l.now = l.now.Add(time.Hour)
 	return worth
 }

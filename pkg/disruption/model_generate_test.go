@@ -61,6 +61,55 @@ func (m *maker) fill(hosts int) *lab {
 	return m.l
 }
 
+// other is the cluster that a third of the random states has besides.
+var other = disruption.Key{Namespace: "metal3", Name: "other"}
+
+// join adds what another lab has, as hosts of the other cluster. Its nodes and pods keep their names.
+func (l *lab) join(from *lab) *lab {
+	rename := func(k *disruption.Key) { k.Name = "o-" + k.Name }
+	for _, p := range from.s.Pools {
+		rename(&p.Key)
+		l.s.Pools = append(l.s.Pools, p)
+	}
+	for _, h := range from.s.Hosts {
+		rename(&h.Key)
+		h.NodeUUID = "1" + h.NodeUUID[1:]
+		if h.Node != "" {
+			h.Cluster = other
+		}
+		if m := h.Machine; m != nil {
+			rename(&m.Key)
+			if m.Pool != (disruption.Key{}) {
+				rename(&m.Pool)
+			}
+		}
+		l.s.Hosts = append(l.s.Hosts, h)
+	}
+	for _, n := range from.s.Nodes {
+		n.Cluster = other
+		l.s.Nodes = append(l.s.Nodes, n)
+	}
+	for _, p := range from.s.Pods {
+		p.Cluster = other
+		l.s.Pods = append(l.s.Pods, p)
+	}
+	for _, b := range from.s.Budgets {
+		b.Cluster = other
+		l.s.Budgets = append(l.s.Budgets, b)
+	}
+	l.s.Clusters = []disruption.Cluster{{Key: other, Nodes: len(from.s.Nodes), Pods: len(from.s.Pods)}}
+	return l
+}
+
+// mixed is of one cluster, or of two in a third of the cases.
+func mixed(seed uint64, calm bool) *lab {
+	l := seeded(seed, calm)
+	if seed%3 == 0 {
+		l.join(seeded(seed+1<<32, calm))
+	}
+	return l
+}
+
 func seeded(seed uint64, calm bool) *lab { return randomLab(rand.New(rand.NewPCG(seed, 21)), calm) }
 
 func (m *maker) pools() {

@@ -137,7 +137,7 @@ func (j *judgement) podBudgets() {
 		b := &j.s.Budgets[i]
 		ready, unready := 0, 0
 		for _, p := range leaving {
-			if p.Terminating || p.Namespace != b.Namespace || !matches(b.Selector, p.Labels) {
+			if p.Terminating || p.Cluster != b.Cluster || p.Namespace != b.Namespace || !matches(b.Selector, p.Labels) {
 				continue
 			}
 			of[p] = append(of[p], b.String())

@@ -139,7 +139,7 @@ func (j *judgement) action(a *api.PlanAction) {
 		}
 		j.taken[ph.Name] = a.ID
 		if h.Node != "" {
-			j.gone[h.Node] = true
+			j.gone[home(h)] = true
 		}
 		if why := j.barred(h, j.plan.Method); why != "" {
 			j.breakf("host %s is no candidate: %s", ph.Name, why)
@@ -161,7 +161,11 @@ func (j *judgement) described(ph api.PlanHost, h *disruption.Host) {
 	if h.Machine != nil {
 		machine = h.Machine.String()
 	}
-	if ph.Node != h.Node || ph.Machine != machine || ph.NodeUUID != h.NodeUUID || ph.ConductorGroup != h.ConductorGroup {
+	cluster := ""
+	if h.Cluster != (disruption.Key{}) {
+		cluster = h.Cluster.String()
+	}
+	if ph.Cluster != cluster || ph.Node != h.Node || ph.Machine != machine || ph.NodeUUID != h.NodeUUID || ph.ConductorGroup != h.ConductorGroup {
 		j.breakf("host %s is told of as %+v", ph.Name, ph)
 	}
 }
@@ -218,20 +222,23 @@ func (j *judgement) places() {
 	for i := range j.plan.Actions {
 		a := &j.plan.Actions[i]
 		nodes := map[string]bool{}
+		var of disruption.Key // the cluster of the action
 		for _, ph := range a.Hosts {
-			nodes[ph.Node] = true
+			if h := j.hosts[ph.Name]; h != nil {
+				of, nodes[home(h)] = h.Cluster, true
+			}
 		}
 		if a.Replacement != nil {
-			if h, pool := j.hosts[a.Replacement.Name], j.pools[a.Pool]; h != nil && pool != nil && b.seats[h.String()] == nil {
-				b.seats[h.String()] = spareSeat(h, pool)
+			if h, pool := j.hosts[a.Replacement.Name], j.pools[a.Pool]; h != nil && pool != nil && b.seats[in(of, h.String())] == nil {
+				b.seats[in(of, h.String())] = spareSeat(h, pool, of)
 			}
 		}
 		for _, m := range a.Moves {
-			j.move(b, a, m, nodes, moved)
+			j.move(b, a, m, of, nodes, moved)
 		}
 		for node := range maps.Keys(nodes) {
 			for _, p := range j.movers(node) {
-				if node != "" && !moved[p.String()] {
+				if node != "" && !moved[in(p.Cluster, p.String())] {
 					j.breakf("action %s leaves pod %s of %s without a place (DC-10)", a.ID, p, node)
 				}
 			}
@@ -240,31 +247,57 @@ func (j *judgement) places() {
 	if why := b.unruly(); why != "" {
 		j.breakf("%s (DC-10)", why)
 	}
+	j.waiting(b)
 }
 
-func (j *judgement) move(b *board, a *api.PlanAction, m api.PlanMove, nodes, moved map[string]bool) {
-	p, to := j.pods[m.Pod], b.seats[m.To]
+// waiting looks at the pod of a cluster that alone has no node: what takes it today leaves it another place. Of several
+// it is not known which of them gets which.
+func (j *judgement) waiting(after *board) {
+	var before *board
+	by := map[disruption.Key][]*disruption.Pod{}
+	for _, p := range j.pods {
+		if p.Node == "" && !p.Finished && !p.DaemonSet && !p.Mirror {
+			by[p.Cluster] = append(by[p.Cluster], p)
+		}
+	}
+	for _, all := range by {
+		p := all[0]
+		if len(all) > 1 || p.Terminating || j.odd(p) || len(j.gone) == 0 {
+			continue
+		}
+		if before == nil {
+			before = j.board(nil)
+		}
+		before.reopen(j.world)
+		if after.reopen(j.world); before.fits(p) && !after.fits(p) {
+			j.breakf("pod %s waits, and what goes is the only place for it (DC-10)", p)
+		}
+	}
+}
+
+func (j *judgement) move(b *board, a *api.PlanAction, m api.PlanMove, of disruption.Key, nodes, moved map[string]bool) {
+	p, to := j.pods[in(of, m.Pod)], b.seats[in(of, m.To)]
 	switch {
 	case p == nil:
 		j.breakf("action %s moves %q, which is no pod", a.ID, m.Pod)
 		return
-	case moved[m.Pod]:
+	case moved[in(of, m.Pod)]:
 		j.breakf("pod %s moves twice", m.Pod)
 		return
-	case !nodes[p.Node] || p.Node == "":
+	case !nodes[in(of, p.Node)] || p.Node == "":
 		j.breakf("action %s moves %s, which is not on its hosts", a.ID, m.Pod)
 		return
 	case p.DaemonSet || p.Mirror || p.Finished:
 		j.breakf("action %s moves %s, which is of its node or has finished", a.ID, m.Pod)
 		return
-	case j.gone[m.To]:
+	case j.gone[in(of, m.To)]:
 		j.breakf("pod %s moves to %s, which goes too (DC-10)", m.Pod, m.To)
 		return
-	case to == nil || j.nodes[m.To] == nil && (a.Replacement == nil || a.Replacement.Name != m.To):
+	case to == nil || j.nodes[in(of, m.To)] == nil && (a.Replacement == nil || a.Replacement.Name != m.To):
 		j.breakf("pod %s moves to %q, which is no node (DC-10)", m.Pod, m.To)
 		return
 	}
-	moved[m.Pod] = true
+	moved[in(of, m.Pod)] = true
 	b.moved = append(b.moved, p)
 	if why := stuck(p); why != "" {
 		j.breakf("pod %s cannot be moved: %s", m.Pod, why)

@@ -94,6 +94,9 @@ func (l *lab) pod(name string, node int, cpu string) *disruption.Pod {
 
 func described(h *disruption.Host) api.PlanHost {
 	ph := api.PlanHost{Name: h.String(), NodeUUID: h.NodeUUID, Node: h.Node, ConductorGroup: h.ConductorGroup}
+	if h.Cluster != (disruption.Key{}) {
+		ph.Cluster = h.Cluster.String()
+	}
 	if h.Machine != nil {
 		ph.Machine = h.Machine.String()
 	}

@@ -17,7 +17,7 @@ import (
 func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool) {
 	busy, young := 0, 0
 	for _, h := range w.members[name] {
-		switch n := w.nodes[h.Node]; {
+		switch n := w.nodes[home(h)]; {
 		case n == nil || n.FirstReady.IsZero():
 			young++ // Karpenter leaves out nodes that are not initialized; counting them as not ready is stricter
 		case !n.Ready || w.disrupting(h):
@@ -176,7 +176,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	if why := w.outOfBounds(h); why != "" {
 		return why
 	}
-	n := w.nodes[h.Node]
+	n := w.nodes[home(h)]
 	pool := w.pools[poolOf(h)]
 	switch {
 	case n == nil:
@@ -188,7 +188,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	case poolOf(h) != "" && pool == nil:
 		return "its pool is not known"
 	}
-	for _, p := range w.guests(h.Node) {
+	for _, p := range w.guests(home(h)) {
 		if why := stuck(p); why != "" {
 			return "its pod " + p.String() + ": " + why
 		}
@@ -212,11 +212,11 @@ func (w *world) unfit(h *disruption.Host, n *disruption.Node, pool *disruption.P
 		return "consolidateAfter is not over (DC-2)"
 	case h.Machine.Consolidatable != nil && !*h.Machine.Consolidatable:
 		return "it is not Consolidatable"
-	case m == api.MethodEmptiness && !w.settled(h.Node):
+	case m == api.MethodEmptiness && !w.settled(home(h)):
 		return "it is not empty (DC-2)"
 	case m == api.MethodEmptiness:
 		return ""
-	case len(w.guests(h.Node)) == 0:
+	case len(w.guests(home(h))) == 0:
 		return "it is empty, and not for consolidation (DC-5)"
 	case slices.ContainsFunc(w.budgets(pool), neverUnder):
 		return "a budget forbids to consolidate it (DC-4)"
@@ -232,7 +232,7 @@ func neverUnder(b budget.Budget) bool {
 
 // outOfBounds is what makes a host no candidate for whatever reason (DC-27).
 func (w *world) outOfBounds(h *disruption.Host) string {
-	n, m := w.nodes[h.Node], h.Machine
+	n, m := w.nodes[home(h)], h.Machine
 	pool := w.pools[poolOf(h)]
 	for _, rule := range []struct {
 		broken bool

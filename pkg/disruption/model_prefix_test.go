@@ -21,7 +21,7 @@ func wider(seed uint64, hosts int) *lab {
 // perCost is the saving of a host per cost of its disruption, as Karpenter weighs pods (DC-9).
 func (w *world) perCost(h *disruption.Host) float64 {
 	cost := w.s.Throttle.ReleaseMinutes
-	for _, p := range w.movers(h.Node) {
+	for _, p := range w.movers(home(h)) {
 		pod := 1 + float64(p.Priority)/(1<<25)
 		if p.DeletionCost != nil {
 			pod += float64(*p.DeletionCost) / (1 << 27)

@@ -48,7 +48,7 @@ func show(t *testing.T, seed uint64, l *lab, p api.Plan, broken []string) {
 func TestDC10_NoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 	made, failed, replaced := map[api.PlanMethod]int{}, 0, 0
 	for seed := *planSeed; seed < *planSeed+cases() && failed < 5; seed++ {
-		l := seeded(seed, false)
+		l := mixed(seed, false)
 		p := planned(t, &l.s, l.c, l.now)
 		made[p.Method]++
 		for _, a := range p.Actions {
@@ -142,7 +142,7 @@ func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
 	}
 	failed, nothing, undecided := 0, 0, 0
 	for seed := *planSeed; seed < *planSeed+cases() && failed < 5; seed++ {
-		l := seeded(seed, true)
+		l := mixed(seed, true)
 		b := bruteForce(l, freedom{})
 		if b.undecided {
 			undecided++

@@ -41,13 +41,13 @@ func newWorld(s *disruption.State, c disruption.Config, now time.Time) *world {
 		w.pools[poolName(s.Pools[i].Kind, s.Pools[i].Key)] = &s.Pools[i]
 	}
 	for i := range s.Nodes {
-		w.nodes[s.Nodes[i].Name] = &s.Nodes[i]
+		w.nodes[in(s.Nodes[i].Cluster, s.Nodes[i].Name)] = &s.Nodes[i]
 	}
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		w.hosts[h.String()] = h
 		if h.Node != "" {
-			w.hostOf[h.Node] = h
+			w.hostOf[home(h)] = h
 		}
 		if pool := poolOf(h); pool != "" {
 			w.members[pool] = append(w.members[pool], h)
@@ -55,13 +55,24 @@ func newWorld(s *disruption.State, c disruption.Config, now time.Time) *world {
 	}
 	for i := range s.Pods {
 		p := &s.Pods[i]
-		w.pods[p.String()] = p
+		w.pods[in(p.Cluster, p.String())] = p
 		if p.Node != "" && !p.Finished {
-			w.on[p.Node] = append(w.on[p.Node], p)
+			w.on[in(p.Cluster, p.Node)] = append(w.on[in(p.Cluster, p.Node)], p)
 		}
 	}
 	return w
 }
+
+// in names something of a cluster: clusters may have equal names for theirs.
+func in(cluster disruption.Key, name string) string {
+	if cluster == (disruption.Key{}) || name == "" {
+		return name
+	}
+	return cluster.String() + ": " + name
+}
+
+// home names the node of a host.
+func home(h *disruption.Host) string { return in(h.Cluster, h.Node) }
 
 func poolName(kind disruption.PoolKind, k disruption.Key) string {
 	return string(kind) + " " + k.String()
@@ -137,12 +148,12 @@ func quiet(n *disruption.Node, after disruption.Span, now time.Time) bool {
 
 // disrupting: something takes the host away already.
 func (w *world) disrupting(h *disruption.Host) bool {
-	n := w.nodes[h.Node]
+	n := w.nodes[home(h)]
 	return h.Deleting || n != nil && n.Deleting || h.Machine != nil && (h.Machine.Deleting || h.Machine.Marked)
 }
 
 func (w *world) ready(h *disruption.Host) bool {
-	n := w.nodes[h.Node]
+	n := w.nodes[home(h)]
 	return n != nil && n.Ready
 }
 
@@ -154,7 +165,7 @@ func (w *world) board(gone map[string]bool) *board {
 			continue
 		}
 		to := &seat{
-			name: name, labels: n.Labels, taints: n.Taints, room: n.Allocatable, volumesLeft: n.VolumesLeft,
+			cluster: n.Cluster, name: n.Name, labels: n.Labels, taints: n.Taints, room: n.Allocatable, volumesLeft: n.VolumesLeft,
 			before: map[string]bool{}, closed: w.closed(n),
 		}
 		b.seats[name] = to
@@ -171,7 +182,7 @@ func (w *world) board(gone map[string]bool) *board {
 // closed says why no pod may be moved to a node (DC-10). Nodes of none of our pools, and of pools that are
 // never consolidated, have no clock to wait for.
 func (w *world) closed(n *disruption.Node) string {
-	h := w.hostOf[n.Name]
+	h := w.hostOf[in(n.Cluster, n.Name)]
 	switch {
 	case !n.Ready:
 		return "it is not Ready"

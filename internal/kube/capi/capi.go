@@ -99,7 +99,7 @@ func longest(
 ) (longest time.Duration, err error) {
 	selector, err := metav1.LabelSelectorAsSelector(metav1.AddLabelToSelector(&check.Spec.Selector, clusterLabel, check.Spec.ClusterName))
 	if err != nil {
-		return 0, nil // Cluster API takes nothing by it either
+		return 0, nil //nolint:nilerr // Cluster API takes nothing by it either
 	}
 	for next := ""; ; {
 		var machines objects.MachineList

@@ -1,7 +1,6 @@
 package execute
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
@@ -58,8 +57,7 @@ func (r record) deploy(s *seen, m moment) move {
 	case !found(n):
 		return r.waits(m, otherLimit, "Cluster API makes a Machine for %s", r.Pool)
 	case n.host != "" && n.host != r.Spare.String():
-		return r.stop(s, m, fmt.Sprintf(
-			"the replacement got host %s, and the plan counts with %s: the pool's hostSelector must leave no other choice", n.host, r.Spare))
+		return r.stop(s, m, "the replacement got host %s, and not %s: the pool's hostSelector must leave no other choice", n.host, r.Spare)
 	case deleted(n):
 		return r.waits(m, deployLimit, "replacement %s is being deleted, and another one comes", keyOf(n))
 	case !n.ready:
@@ -80,7 +78,7 @@ func (r record) takeBack(s *seen, m moment) move {
 	case word == wordBack && (!r.ours(n) || !deleted(n) && replicas(s.owner) > to): // gone, or somebody wants it after all
 		return r.to(s, m, undoing)
 	case word == wordBack && !deleted(n) && s.another(string(n.UID)):
-		return r.stop(s, m, r.wrong(keyOf(n).String()))
+		return r.stop(s, m, "Cluster API let another Machine of %s go than %s, which is marked", r.Pool, keyOf(n))
 	case word == wordBack:
 		return r.waits(m, leaveLimit, "replacement %s goes", keyOf(n))
 	case !found(n): // without it another Machine might go

@@ -75,6 +75,8 @@ func (r *record) complete(s *seen, now time.Time) error {
 			return fmt.Errorf("its Machine %s has no owner, and does not allow it itself (annotation %s)", t.Machine, executeMark)
 		case marked:
 			return fmt.Errorf("its Machine %s has the annotation %s already", t.Machine, deleteMark)
+		case s.nodes[i].away != nil:
+			return s.nodes[i].away
 		case machine.Status.NodeRef.Name != t.Node || !found(s.nodes[i]):
 			return fmt.Errorf("its Machine %s has node %q, and the plan has %q", t.Machine, machine.Status.NodeRef.Name, t.Node)
 		}

@@ -91,7 +91,7 @@ func (r record) chosen(s *seen, m moment) move {
 	case !s.another(t.MachineUID):
 		return r.waits(m, otherLimit, "Cluster API deletes a Machine of %s", r.Pool)
 	}
-	return r.stop(s, m, r.wrong(t.Machine.String()))
+	return r.stop(s, m, "Cluster API let another Machine of %s go than %s, which is marked", r.Pool, t.Machine)
 }
 
 // another reports whether the owner has no more Machines than it wants, with one among them that should have gone: then
@@ -101,12 +101,9 @@ func (s *seen) another(uid string) bool {
 	return len(alive) <= replicas(s.owner) && slices.ContainsFunc(alive, func(m machine) bool { return string(m.UID) == uid })
 }
 
-func (r *record) wrong(marked string) string {
-	return fmt.Sprintf("Cluster API let another Machine of %s go than %s, which is marked", r.Pool, marked)
-}
-
 // stop ends the execution for the pool, and then the command.
-func (r record) stop(s *seen, m moment, why string) move {
+func (r record) stop(s *seen, m moment, format string, args ...any) move {
+	why := fmt.Sprintf(format, args...)
 	if s.owner.Annotations[stoppedMark] == "" {
 		return do(write{what: "stops execution for the owner", on: s.owner, annotations: map[string]any{stoppedMark: why}, to: why})
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -98,15 +99,15 @@ func (r *Runner) look(ctx context.Context, c *record, first *objects.Host) (*see
 		if err != nil {
 			return nil, err
 		}
-		one := machine{Machine: m}
-		if one.owner, one.other, err = r.ownerOf(ctx, m); err != nil {
+		owner, err := r.ownerOf(ctx, m)
+		if err != nil {
 			return nil, err
 		}
 		n, err := r.nodeOf(ctx, m, t.Node)
 		if err != nil {
 			return nil, err
 		}
-		s.machines, s.nodes = append(s.machines, one), append(s.nodes, n)
+		s.machines, s.nodes = append(s.machines, machine{Machine: m, owner: owner}), append(s.nodes, n)
 	}
 	// Before the Machines: whoever has claimed it is among them.
 	var err error
@@ -118,7 +119,9 @@ func (r *Runner) look(ctx context.Context, c *record, first *objects.Host) (*see
 	}
 	if n := &s.nodes[c.At]; c.Step == draining && found(n) {
 		s.pods, err = r.pods(ctx, n)
-		n.away, err = r.silent(n.cluster, err)
+		if err != nil && n.cluster != (disruption.Key{}) { // the throttle's own is not waited for in silence
+			n.away, err = &away{n.cluster, r.o.Clusters.Answered(n.cluster, err)}, nil
+		}
 	}
 	return s, err
 }
@@ -139,32 +142,29 @@ func (r *Runner) nodeOf(ctx context.Context, m *objects.Machine, name string) (n
 	c, err := r.o.Clusters.Client(ctx, n.cluster)
 	if err == nil {
 		n.Node, err = get(ctx, c, n.Node, "Node", disruption.Key{Name: name})
+		err = r.o.Clusters.Answered(n.cluster, err)
 	}
-	n.away, err = r.silent(n.cluster, err)
-	return n, err
-}
-
-// silent tells an error of a workload cluster, which is waited for, from one of the throttle's own.
-func (r *Runner) silent(of disruption.Key, err error) (*away, error) {
-	if err == nil || of == (disruption.Key{}) {
-		return nil, err
+	if err != nil {
+		n.away = &away{n.cluster, err}
 	}
-	r.o.Clusters.Failed(of, err)
-	return &away{of, err}, nil
+	return n, nil
 }
 
 // ownerOf is the MachineDeployment that owns a Machine's MachineSet, or that, or whoever else owns it.
-func (r *Runner) ownerOf(ctx context.Context, m *objects.Machine) (of pool, other string, err error) {
+func (r *Runner) ownerOf(ctx context.Context, m *objects.Machine) (of pool, err error) {
 	by := objects.Controller(m)
-	if by.Kind != string(disruption.PoolMachineSet) {
-		return of, by.Kind + by.Name, nil
+	if by.Kind == "" {
+		return of, nil
 	}
-	of = pool{disruption.PoolMachineSet, disruption.Key{Namespace: m.Namespace, Name: by.Name}}
+	of = pool{disruption.PoolKind(by.Kind), disruption.Key{Namespace: m.Namespace, Name: by.Name}}
+	if of.Kind != disruption.PoolMachineSet {
+		return of, nil
+	}
 	set, err := get(ctx, r.o.Own, &objects.Owner{}, by.Kind, of.Key)
 	if above := objects.Controller(set); above.Kind == string(disruption.PoolMachineDeployment) {
 		of.Kind, of.Name = disruption.PoolMachineDeployment, above.Name
 	}
-	return of, "", err
+	return of, err
 }
 
 // lookAtPool reads the owner and its Machines.
@@ -230,16 +230,9 @@ func (r *Runner) pods(ctx context.Context, n *node) (pods []*corev1.Pod, err err
 		return nil, wrap(err, "pods of node "+n.Name)
 	}
 	for i := range all.Items {
-		if !bound(&all.Items[i]) {
+		if pod := fleet.PodOf(&all.Items[i]); !pod.Bound() {
 			pods = append(pods, objects.As(&all.Items[i], corev1.SchemeGroupVersion.WithKind("Pod")))
 		}
 	}
 	return pods, nil
-}
-
-// bound reports whether a pod goes with its node, or has ended.
-func bound(p *corev1.Pod) bool {
-	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
-	by := objects.Controller(p).Kind
-	return mirror || by == "DaemonSet" || by == "Node" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }

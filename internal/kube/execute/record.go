@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,17 +37,27 @@ const (
 type step string
 
 const (
-	begun     step = "begun"     // nothing has changed yet, but marks and taints
-	deploying step = "deploying" // the replacement is on its way
-	draining  step = "draining"  // pods are evicted
-	going     step = "going"     // the Machine is about to go
-	leaving   step = "leaving"   // the owner is smaller, or the Machine deleted
-	back      step = "back"      // the replacement is taken back
-	undoing   step = "undoing"   // nothing may go any more: marks of Machines and taints are removed
-	ending    step = "ending"    // what is left of the marks is removed
+	begun     step = "begun"
+	deploying step = "deploying"
+	draining  step = "draining"
+	going     step = "going"
+	leaving   step = "leaving"
+	back      step = "back"
+	undoing   step = "undoing"
+	ending    step = "ending"
 )
 
-var steps = []step{begun, deploying, draining, going, leaving, back, undoing, ending}
+// steps are all steps, with what they do.
+var steps = map[step]string{
+	begun:     "it begins",
+	deploying: "the replacement is deployed first",
+	draining:  "the pods leave the node",
+	going:     "the Machine is about to go",
+	leaving:   "the Machine goes, and its host is cleaned",
+	back:      "the replacement is taken back",
+	undoing:   "it is taken back",
+	ending:    "its marks are removed",
+}
 
 // record is a command as its annotation has it. A tenant may write a BareMetalHost, so it is no proof of anything: fault
 // refuses what reaches beyond the host's namespace or was never written here, and unproven looks for our marks where the
@@ -110,7 +119,7 @@ const (
 )
 
 // errUnknown is of a record that another version of this program has written: only that one knows how far it is.
-var errUnknown = errors.New("another version of this program has begun it")
+var errUnknown = errors.New("another version of this program has begun it: let that finish it, or remove the annotation " + commandMark)
 
 var isID = regexp.MustCompile(`^[a-z0-9]{6,32}$`).MatchString
 
@@ -130,7 +139,7 @@ func read(text string) (r record, err error) {
 	if !isID(known.ID) {
 		return r, fmt.Errorf("record of planned work: id %.99q: must be 6 to 32 of a-z and 0-9", known.ID)
 	}
-	if known.Version != version || !slices.Contains(steps, known.Step) {
+	if known.Version != version || steps[known.Step] == "" {
 		return record{ID: known.ID}, fmt.Errorf("version %d, step %.99q: %w", known.Version, known.Step, errUnknown)
 	}
 	if err = json.Unmarshal([]byte(text), &r); err == nil {

@@ -71,7 +71,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil || again.text() != r.text() {
 			t.Fatalf("%v: %s", err, r.text())
 		}
-		for _, r.Step = range steps {
+		for r.Step = range steps {
 			s := look(r.Step, r.Decision)
 			for range r.Targets[1:] {
 				s.hosts, s.machines, s.nodes = append(s.hosts, s.host), append(s.machines, *s.machine), append(s.nodes, *s.node)

@@ -3,11 +3,13 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,16 +29,12 @@ const (
 	idle  = 6
 )
 
-// maxWrites bounds the writes of one pass, maxConflicts those of them that meet a newer version, should two processes ever
-// work against each other, and maxRefused what is remembered of actions.
+// maxWrites bounds the moves of one pass, should two processes ever work against each other, and refusedFor is how long an
+// action that could not be begun is left alone.
 const (
-	maxWrites    = 200
-	maxConflicts = 5
-	maxRefused   = 1000
+	maxWrites  = 200
+	refusedFor = 10 * time.Minute
 )
-
-// refusedFor is how long an action that could not be begun is left alone.
-const refusedFor = 10 * time.Minute
 
 // Planner makes plans of the clusters as they are now.
 type Planner interface {
@@ -54,23 +52,22 @@ type Planner interface {
 type Clusters interface {
 	// Client returns the client of a cluster; of the zero key, of the throttle's own.
 	Client(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Failed tells of an error of a workload cluster.
-	Failed(of disruption.Key, err error)
+	// Answered is told how requests to a workload cluster ended, and returns the error with what is known of it.
+	Answered(of disruption.Key, err error) error
 }
 
-// Options are what a Runner needs. Planner, Own and Clusters are required.
+// Options are what a Runner needs.
 type Options struct {
-	Planner  Planner
-	Own      client.Client // of the cluster that the throttle runs in
-	Clusters Clusters
-	// Namespaces are where hosts and Machines are looked for; none: everywhere.
-	Namespaces []string
-	Leading    func() bool      // whether this process leads: asked before each pass and write; nil: it does
-	Now        func() time.Time // nil: time.Now
+	Planner    Planner
+	Own        client.Client // of the cluster that the throttle runs in
+	Clusters   Clusters
+	Namespaces []string         // where hosts and Machines are looked for; none: everywhere
+	Leading    func() bool      // whether this process leads: asked before each pass and write
+	Now        func() time.Time // the clock
 	Every      time.Duration    // between two passes; 0: 10 s
 	NewID      func() string    // of a command; nil: at random
 	Instance   string           // our name in Events
-	Log        *slog.Logger     // of each write; nil: silent
+	Log        *slog.Logger     // of each write
 }
 
 // Runner carries out plans. Make one with New.
@@ -86,27 +83,15 @@ type Runner struct {
 
 	mu      sync.Mutex
 	running *api.PlanRunning // without LastError; nil: no command is unfinished
-	alone   string           // hosts whose record another version has written
 	err     error            // of the last pass
-	failing time.Time        // since when each pass has failed; zero: the last one did not
+	failing time.Time        // since when each pass has failed
 }
 
 // New makes a Runner, which does nothing before Run.
 func New(o Options) *Runner {
-	if o.Leading == nil {
-		o.Leading = func() bool { return true }
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Every <= 0 {
-		o.Every = every
-	}
+	o.Every = cmp.Or(o.Every, every)
 	if o.NewID == nil {
 		o.NewID = func() string { return strings.ToLower(rand.Text())[:16] }
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{""}
@@ -118,8 +103,7 @@ func New(o Options) *Runner {
 // takes it back.
 func (r *Runner) Run(ctx context.Context) error {
 	for {
-		err := r.pass(ctx)
-		r.note(err, ctx.Err() != nil)
+		r.note(r.pass(ctx), ctx.Err() != nil)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -156,90 +140,78 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	alive, alone := map[string]bool{}, ""
-	var unfinished []*objects.Host
+	alive, unfinished := map[string]bool{}, false
 	for _, h := range hosts {
-		c, err := read(h.Annotations[commandMark])
+		c, fault := read(h.Annotations[commandMark])
 		switch {
 		case h.Labels[commandMark] != c.ID: // of a host that is not the first of its command, or not ours
-		case errors.Is(err, errUnknown):
-			alone += " " + keyOf(h).String()
+		case errors.Is(fault, errUnknown): // what it is about to change, nobody knows here: nothing begins
 			alive[c.ID] = true
-		case err == nil && c.of(h):
-			unfinished = append(unfinished, h)
-			alive[c.ID] = true
-		}
-	}
-	r.leaveAlone(strings.TrimSpace(alone))
-	if len(unfinished) > 0 {
-		r.plan = nil
-		for _, h := range unfinished {
+			err = errors.Join(err, fmt.Errorf("host %s: %w", keyOf(h), fault))
+		case fault == nil && c.of(h):
+			alive[c.ID], unfinished = true, true
 			err = errors.Join(err, r.finish(ctx, h))
 		}
+	}
+	if unfinished {
+		r.plan = nil
 		return err
 	}
 	r.show(nil, move{})
-	if err := r.sweep(ctx, hosts, alive); err != nil {
-		return err
-	}
-	if alone != "" { // what it is about to change, nobody knows here
-		r.plan, r.idle = nil, true
-		return nil
+	if failed := r.sweep(ctx, hosts, alive); failed != nil || err != nil {
+		return errors.Join(err, failed)
 	}
 	return r.consider(ctx, alive)
 }
 
 // finish does what can be done now for the command whose record is on a host.
 func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
-	conflicts := 0
 	for range maxWrites {
 		c, err := read(h.Annotations[commandMark])
 		if err != nil || h.Labels[commandMark] != c.ID || !c.of(h) {
 			return errors.Join(fmt.Errorf("somebody has removed or changed the record on host %s", keyOf(h)), err)
 		}
-		r.meet(&c)
+		if known := r.Running(); known == nil || known.ID != c.ID { // the look may fail, and somebody wants to know of it all the same
+			r.show(&c, move{})
+		}
 		s, err := r.look(ctx, &c, h)
 		if err != nil {
 			return fmt.Errorf("command %s: %w", c.ID, err)
 		}
 		next := c.next(s, moment{now: r.o.Now(), live: r.begun != nil && r.begun.same(c), hold: r.o.Planner.Hold()})
 		r.report(ctx, &c, s, next)
-		met, err := r.writes(ctx, &c, next)
-		conflicts += met
-		switch {
+		switch err := r.writes(ctx, &c, next); {
+		case errors.Is(err, errLater):
+			return nil // the next pass looks again
 		case err != nil:
 			return err
-		case next.done && met == 0:
+		case next.done:
 			r.end(ctx, &c, s)
 			return nil
 		case next.away != nil:
 			return fmt.Errorf("command %s: %w", c.ID, next.away)
-		case next.pause, len(next.writes) == 0, conflicts > maxConflicts:
+		case next.pause, len(next.writes) == 0:
 			return nil
 		}
 		if h, err = get(ctx, r.o.Own, &objects.Host{}, "BareMetalHost", c.Targets[0].Host); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("host %s: no end after %d writes", keyOf(h), maxWrites)
+	return fmt.Errorf("host %s: no end after %d moves", keyOf(h), maxWrites)
 }
 
-// writes does the writes of a command, and counts those that met a newer version. An eviction that fails does not keep the
-// other pods.
-func (r *Runner) writes(ctx context.Context, c *record, next move) (conflicts int, failed error) {
+// writes does the writes of a command. An eviction that fails does not keep the other pods.
+func (r *Runner) writes(ctx context.Context, c *record, next move) (failed error) {
 	for _, w := range next.writes {
 		err := r.write(ctx, w, "command", c.ID, "action", c.Action, "reason", string(c.Reason))
-		switch {
-		case errors.Is(err, errLater):
-			conflicts++
-		case err != nil && !w.evict:
-			return conflicts, err
+		if err != nil && !w.evict {
+			return err
 		}
 		if !errors.Is(err, errLater) {
 			failed = errors.Join(failed, err)
 		}
 	}
-	return conflicts, failed
+	return failed
 }
 
 // consider makes a plan, or carries out the one that was made.
@@ -315,8 +287,7 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 	a, now := p.Actions[at], r.o.Now()
 	c, err := recordOf(a, r.o.NewID(), now)
 	if err != nil {
-		r.refuse(a, err)
-		return nil
+		return r.refuse(a, err)
 	}
 	host, err := get(ctx, r.o.Own, &objects.Host{}, "BareMetalHost", c.Targets[0].Host)
 	if err != nil {
@@ -324,16 +295,12 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 	}
 	seen, err := r.look(ctx, &c, host)
 	if err != nil {
-		return fmt.Errorf("action %s: %w", a.ID, err)
+		return err
 	}
-	for _, n := range seen.nodes {
-		if n.away != nil {
-			return fmt.Errorf("action %s: %w", a.ID, n.away)
-		}
-	}
-	if err := c.complete(seen, now); err != nil {
-		r.refuse(a, err)
-		return nil
+	if err := c.complete(seen, now); errors.As(err, new(*away)) {
+		return err // the next plan is tried
+	} else if err != nil {
+		return r.refuse(a, err)
 	}
 	r.begun = &c
 	args := []any{"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour}
@@ -343,14 +310,13 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 		return err
 	}
 	r.tell(ctx, seen, "Normal", "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Targets[0].Host, strings.Join(a.Evidence, "; ")))
-	return r.finish(ctx, seen.hosts[0])
+	return r.finish(ctx, host)
 }
 
 // refuse leaves an action that cannot be carried out alone for a while.
-func (r *Runner) refuse(a api.PlanAction, err error) {
-	if len(r.refused) > maxRefused {
-		clear(r.refused)
-	}
+func (r *Runner) refuse(a api.PlanAction, err error) error {
+	maps.DeleteFunc(r.refused, func(_ string, at time.Time) bool { return r.o.Now().Sub(at) >= refusedFor })
 	r.refused[a.ID] = r.o.Now()
 	r.o.Log.Warn("an action of the plan is not carried out", "action", a.ID, "decision", string(a.Decision), "pool", a.Pool, "error", err)
+	return nil
 }

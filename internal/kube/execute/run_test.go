@@ -198,7 +198,7 @@ func TestAReplacementOnAnotherHost(t *testing.T) {
 	s.settle()
 	s.went(3)
 	s.clean()
-	s.noticed("PlannedWorkAbandoned", "got host metal3/host-3, and the plan counts with metal3/host-4")
+	s.noticed("PlannedWorkAbandoned", "got host metal3/host-3, and not metal3/host-4")
 	if text := s.owner().Annotations[stoppedMark]; !strings.Contains(text, "hostSelector") {
 		t.Errorf("stopped %q", text)
 	}

@@ -27,8 +27,7 @@ type seen struct {
 // machine is a Machine with what leads to it.
 type machine struct {
 	*objects.Machine
-	owner pool   // zero: none
-	other string // what owns it and is no pool
+	owner pool   // a pool, or whatever else owns it; zero: nobody does
 	set   string // its MachineSet
 	// host is NAMESPACE/NAME of the one that it has chosen, ready whether its node is, and away why that is not known. They
 	// are read of Machines that are younger than the record's Newest.

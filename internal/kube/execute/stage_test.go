@@ -101,7 +101,7 @@ func newStage(t *testing.T, free int, owned, elsewhere bool) *stage {
 
 func (s *stage) restart() {
 	s.r = New(Options{
-		Planner: s, Own: s.through(s.Own, &s.reads), Clusters: s, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
+		Planner: s, Own: s.through(s.Own, &s.reads), Clusters: s, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
 		NewID: func() string { s.ids++; return "command" + strconv.Itoa(s.ids) },
 		Log:   slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
@@ -159,7 +159,7 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 	})
 }
 
-// Client and Failed are those of Clusters.
+// Client and Answered are those of Clusters.
 func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, error) {
 	switch of {
 	case disruption.Key{}:
@@ -170,7 +170,7 @@ func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, err
 	return nil, fmt.Errorf("cluster %s is not known", of)
 }
 
-func (s *stage) Failed(disruption.Key, error) {}
+func (s *stage) Answered(_ disruption.Key, err error) error { return err }
 
 // State, Plan, Validate and Hold are those of Planner.
 func (s *stage) State(ctx context.Context) (*disruption.State, error) {

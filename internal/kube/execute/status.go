@@ -41,10 +41,6 @@ func (r *Runner) Warnings(now time.Time) (all []string) {
 			"To end it, remove the annotation %s of BareMetalHost %s (%s)",
 			c.Decision, c.Hosts[0], clock(c.Since), c.Step, c.WaitsFor, commandMark, c.Hosts[0], page))
 	}
-	if r.alone != "" {
-		all = append(all, fmt.Sprintf("planned work that another version has begun is left alone, and nothing further begins: host %s. "+
-			"To end it, let that version finish it, or remove the annotation %s (%s)", r.alone, commandMark, page))
-	}
 	if r.err != nil && now.Sub(r.failing) >= failsFor {
 		all = append(all, fmt.Sprintf("planned work has not gone on since %s: %s. It is tried again all the time (%s)", clock(r.failing), line(r.err), page))
 	}
@@ -63,24 +59,10 @@ func line(err error) string {
 
 // words say what a step does.
 func (r *record) words() string {
-	t := &r.Targets[r.At]
-	text := map[step]string{
-		begun:     "it begins",
-		deploying: fmt.Sprintf("host %s is deployed first", r.Spare),
-		draining:  fmt.Sprintf("node %s is drained", t.Node),
-		going:     fmt.Sprintf("Machine %s is about to go", t.Machine),
-		leaving:   fmt.Sprintf("Machine %s goes, then host %s is cleaned", t.Machine, t.Host),
-		back:      "its replacement is taken back",
-		undoing:   "it is taken back",
-		ending:    "its marks are removed",
-	}[r.Step]
-	if r.Step == leaving && r.Decision == api.PlanReprovision {
-		text += ", and the pool gets another Machine"
-	}
 	if r.Why != "" {
-		text += ", because " + r.Why
+		return steps[r.Step] + ", because " + r.Why
 	}
-	return text
+	return steps[r.Step]
 }
 
 // show keeps what Running tells.
@@ -101,13 +83,6 @@ func (r *Runner) show(c *record, next move) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running = shown
-}
-
-// meet shows a command before it is looked at, which may fail: somebody wants to know of it all the same.
-func (r *Runner) meet(c *record) {
-	if known := r.Running(); known == nil || known.ID != c.ID {
-		r.show(c, move{})
-	}
 }
 
 // report shows what a command does, and tells once where it is stuck.
@@ -153,12 +128,10 @@ func (r *Runner) tell(ctx context.Context, s *seen, kind, reason, text string) {
 // note keeps the error of a pass. One of a process that ends is none.
 func (r *Runner) note(err error, ends bool) {
 	r.mu.Lock()
-	r.err = err
-	if err == nil {
-		r.failing = time.Time{}
-	} else if r.failing.IsZero() {
+	if err != nil && r.err == nil {
 		r.failing = r.o.Now()
 	}
+	r.err = err
 	r.mu.Unlock()
 	if !ends {
 		r.warn("command", err)
@@ -173,14 +146,4 @@ func (r *Runner) warn(about string, err error) {
 			r.o.Log.Warn("planned work does not go on: it is tried again", "with", about, "error", cut(text))
 		}
 	}
-}
-
-// leaveAlone tells of hosts whose record another version has written.
-func (r *Runner) leaveAlone(hosts string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if hosts != r.alone && hosts != "" {
-		r.o.Log.Warn("planned work that another version has begun is left alone, and nothing further begins", "hosts", hosts)
-	}
-	r.alone = hosts
 }

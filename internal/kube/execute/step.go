@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -108,15 +109,9 @@ func (r *record) scales() bool { return r.Decision != api.PlanReprovision && r.P
 
 // paused says what of the target somebody has paused; "" = nothing.
 func (r *record) paused(s *seen) string {
-	for _, o := range []struct {
-		name   string
-		paused bool
-	}{
-		{name(s.owner), s.owner.Spec.Paused || objects.Paused(s.owner)},
-		{name(s.machines[r.At]), objects.Paused(s.machines[r.At])}, {name(s.hosts[r.At]), objects.Paused(s.hosts[r.At])},
-	} {
-		if o.paused {
-			return o.name + " is paused"
+	for _, o := range []client.Object{s.owner, s.machines[r.At].Machine, s.hosts[r.At]} {
+		if objects.Paused(o) || o == client.Object(s.owner) && s.owner.Spec.Paused {
+			return name(o) + " is paused"
 		}
 	}
 	return ""
@@ -149,24 +144,18 @@ func (r *record) unfit(s *seen) string {
 	t, m, o := &r.Targets[r.At], s.machines[r.At], s.owner
 	value, marked := m.Annotations[deleteMark]
 	switch {
-	case !found(m) || string(m.UID) != t.MachineUID:
-		return fmt.Sprintf("Machine %s is gone", t.Machine)
-	case deleted(m):
-		return fmt.Sprintf("Machine %s is being deleted by somebody else", t.Machine)
+	case !found(m) || string(m.UID) != t.MachineUID || deleted(m):
+		return fmt.Sprintf("Machine %s is gone, or being deleted by somebody else", t.Machine)
 	case objects.Forbids(m) || objects.Forbids(s.hosts[r.At]) || objects.Forbids(s.nodes[r.At]):
 		return fmt.Sprintf("host %s, its Machine or its node may not be disrupted (annotation do-not-disrupt)", t.Host)
-	case m.owner != r.Pool || m.other != "":
+	case m.owner != r.Pool:
 		return fmt.Sprintf("Machine %s has another owner now", t.Machine)
-	case marked && value != mark(r.ID):
-		return fmt.Sprintf("Machine %s has somebody else's annotation %s", t.Machine, deleteMark)
-	case r.others(m):
-		return fmt.Sprintf("Machine %s is part of another command", t.Machine)
+	case marked && value != mark(r.ID) || r.others(m):
+		return fmt.Sprintf("Machine %s is marked by somebody else (annotation %s, label %s)", t.Machine, deleteMark, commandMark)
 	case r.Pool == pool{}:
 		return ""
-	case !found(o) || deleted(o):
-		return fmt.Sprintf("%s is gone", r.Pool)
-	case r.others(o):
-		return fmt.Sprintf("%s is part of another command", r.Pool)
+	case !found(o) || deleted(o) || r.others(o):
+		return fmt.Sprintf("%s is gone, or part of another command", r.Pool)
 	case o.Annotations[stoppedMark] != "":
 		return fmt.Sprintf("%s is stopped: %s", r.Pool, o.Annotations[stoppedMark])
 	case o.Annotations[executeMark] != "true":

@@ -83,27 +83,25 @@ func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*object
 
 // sweepNodes removes taints of commands that are no more from nodes of our hosts.
 func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State, alive map[string]bool) {
-	type place struct {
-		cluster disruption.Key
-		name    string
-	}
-	ours := map[place]bool{}
+	ours := map[[2]string]bool{}
 	for i := range s.Hosts {
-		ours[place{s.Hosts[i].Cluster, s.Hosts[i].Node}] = true
+		ours[[2]string{s.Hosts[i].Cluster.String(), s.Hosts[i].Node}] = true
 	}
 	var failed error
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		id := taintOf(n.Taints)
-		if id == "" || alive[id] || !ours[place{n.Cluster, n.Name}] {
+		if id == "" || alive[id] || !ours[[2]string{n.Cluster.String(), n.Name}] {
 			continue
 		}
 		c, err := r.o.Clusters.Client(ctx, n.Cluster)
-		if err == nil {
-			var now *corev1.Node
-			if now, err = get(ctx, c, &corev1.Node{}, "Node", disruption.Key{Name: n.Name}); err == nil && taintOf(now.Spec.Taints) == id {
-				err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
-			}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		now, err := get(ctx, c, &corev1.Node{}, "Node", disruption.Key{Name: n.Name})
+		if err == nil && taintOf(now.Spec.Taints) == id {
+			err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
 		}
 		failed = errors.Join(failed, err)
 	}

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 var errNotLeading = errors.New("this process leads no more")
@@ -41,9 +40,6 @@ func (r *Runner) write(ctx context.Context, w write, args ...any) error {
 		r.o.Log.Debug("planned work: not now", append(args, "error", err)...)
 		return errLater
 	}
-	if w.cluster != (disruption.Key{}) {
-		r.o.Clusters.Failed(w.cluster, err)
-	}
 	return wrap(err, "planned work: "+name(w.on)+": "+w.what)
 }
 
@@ -65,16 +61,17 @@ func (r *Runner) send(ctx context.Context, w write) error {
 	case w.remove:
 		return c.Delete(ctx, w.on, client.Preconditions{UID: &uid, ResourceVersion: &seen})
 	}
-	// A map that is nil must not be written: null would remove all of them.
-	var change struct {
-		Metadata struct {
-			ResourceVersion string         `json:"resourceVersion"`
-			Labels          map[string]any `json:"labels,omitempty"`
-			Annotations     map[string]any `json:"annotations,omitempty"`
-		} `json:"metadata"`
-		Spec map[string]any `json:"spec,omitempty"`
+	meta := map[string]any{"resourceVersion": seen}
+	if w.labels != nil { // null would remove all of them
+		meta["labels"] = w.labels
 	}
-	change.Metadata.ResourceVersion, change.Metadata.Labels, change.Metadata.Annotations, change.Spec = seen, w.labels, w.annotations, w.spec
+	if w.annotations != nil {
+		meta["annotations"] = w.annotations
+	}
+	change := map[string]any{"metadata": meta}
+	if w.spec != nil {
+		change["spec"] = w.spec
+	}
 	body, err := json.Marshal(change)
 	if err != nil {
 		return err

@@ -51,20 +51,20 @@ func New(look func(context.Context) (ironic.Access, error), moved func(), log *s
 // Run looks again and again until ctx ends, and returns nil then.
 func (f *Finder) Run(ctx context.Context) error {
 	first := sync.OnceFunc(func() { close(f.looked) })
-	for {
+	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		now, err := f.look(bounded)
 		cancel()
-		if ctx.Err() != nil {
-			return nil // no fault of theirs
+		if ctx.Err() == nil { // else it is no fault of theirs
+			f.keep(now, err)
+			first()
 		}
-		f.keep(now, err)
-		first()
 		select {
 		case <-ctx.Done():
 		case <-time.After(gap):
 		}
 	}
+	return nil
 }
 
 // keep takes what a look has found, and tells what is new. What was found last counts until something else is found: while a

@@ -24,5 +24,5 @@ func (c *Clusters) Client(_ context.Context, of disruption.Key) (client.Client, 
 	return c.own, nil
 }
 
-// Failed tells of an error of a cluster.
-func (c *Clusters) Failed(disruption.Key, error) {}
+// Answered notes how requests to a cluster ended.
+func (c *Clusters) Answered(_ disruption.Key, err error) error { return err }

@@ -105,8 +105,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
 		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
 	},
-	"internal/kube/workload":    {house: []string{"pkg/disruption"}, outside: []string{"sigs.k8s.io/controller-runtime/pkg/client"}},
-	"internal/kube/fleet/bound": {outside: []string{"k8s.io/client-go/rest"}},
+	"internal/kube/workload": {house: []string{"pkg/disruption"}, outside: []string{"sigs.k8s.io/controller-runtime/pkg/client"}},
 	"internal/kube/access": {
 		house:   []string{"internal/logging"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
@@ -145,7 +144,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/apimachinery", "k8s.io/api/core/v1", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
 	"internal/kube/execute": {
-		house:   []string{"internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption"},
+		house:   []string{"internal/kube/fleet", "internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"internal/rig/capiplayer"},
 	},

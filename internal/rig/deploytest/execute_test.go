@@ -1,6 +1,6 @@
 package deploytest
 
-// executorRights are those of internal/kube/work besides the lists of the planner and the Events of
+// executorRights are those of internal/kube/execute besides the lists of the planner and the Events of
 // kubernetes.
 var executorRights = []string{
 	"cluster metal3.io/baremetalhosts * get", "cluster metal3.io/baremetalhosts * patch",
