@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -44,7 +45,7 @@ func leadersHandOver(t *testing.T) {
 			seat.proxy.Refuse()
 		}
 		begun := time.Now()
-		s.endsWithin(now, renewDeadline+5*time.Second)
+		s.endsWithin(now.Process, now.log, renewDeadline+5*time.Second)
 		t.Logf("API server away: the leader has ended after %s", time.Since(begun).Round(time.Millisecond))
 		wait(t.Context(), time.Until(begun.Add(time.Minute)))
 		for _, seat := range s.seated() {
@@ -69,7 +70,7 @@ func leadersHandOver(t *testing.T) {
 			t.Errorf("%s: another leads after %s, want %s at most", round.name, took, round.most)
 		}
 		was.Signal(syscall.SIGCONT)
-		s.endsWithin(was, renewDeadline)
+		s.endsWithin(was.Process, was.log, renewDeadline)
 		is := now.saved(func(h api.Hold) bool { return h.Held })
 		if is.Episode != hold.Episode || is.Failures != hold.Failures || is.Cause != hold.Cause || is.Until.Sub(hold.Until).Abs() > time.Second {
 			t.Errorf("%s: %+v, want the hold of before: %+v", round.name, is, hold)
@@ -94,9 +95,9 @@ func leadersHandOver(t *testing.T) {
 }
 
 // endsWithin waits for the end of a process.
-func (d *deployment) endsWithin(p *throttle, most time.Duration) {
+func (d *deployment) endsWithin(p *child.Process, log *child.LogBook, most time.Duration) {
 	d.Helper()
-	awaitFor(d.T, most, "end of a process that leads no more", func() bool { return !p.Running() }, p.log.Tail)
+	awaitFor(d.T, most, "end of a process that leads no more", func() bool { return !p.Running() }, log.Tail)
 }
 
 // leading waits for a replica that leads, another one than before.

@@ -57,12 +57,7 @@ func (s *storm) ready(seats []*seat) {
 		awaitFor(s.T, 20*time.Second, "readiness of "+seat.name, func() bool {
 			l := seat.present.Load()
 			return l != nil && l.ready.Load()
-		}, func() string {
-			if l := seat.present.Load(); l != nil {
-				return l.log.Tail()
-			}
-			return "nobody is there"
-		})
+		}, func() string { return "see the logs" })
 	}
 }
 
@@ -80,7 +75,7 @@ func (s *storm) retire(gone *seat) {
 	s.seats = slices.DeleteFunc(s.seats, func(o *seat) bool { return o == gone })
 	s.mu.Unlock()
 	l.Signal(syscall.SIGTERM)
-	awaitFor(s.T, 20*time.Second, "end of "+l.name, func() bool { return !l.Running() }, l.log.Tail)
+	s.endsWithin(l.Process, l.log, 20*time.Second)
 	// In the storm Ironic takes longer for some requests than a process has for its end.
 	if _, cut := l.log.Line("requests were cut at the end"); l.Err() != nil && !cut {
 		s.Errorf("%s ends with %v:\n%s", l.name, l.Err(), l.log.Tail())

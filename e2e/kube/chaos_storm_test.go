@@ -127,15 +127,10 @@ func (s *storm) newOperator(hosts []fakebmo.Host) (err error) {
 func (s *storm) turnOver() {
 	for ; s.ctx.Err() == nil; wait(s.ctx, time.Second) {
 		for _, h := range s.bmo.Hosts() {
-			var err error
-			switch {
-			case h.State == api.BMHProvisioned && h.Provision:
-				err = s.bmo.SetImage(h.Key(), false)
-			case h.State == api.BMHAvailable && !h.Provision:
-				err = s.bmo.SetImage(h.Key(), true)
-			}
-			if err != nil {
-				s.Error(err)
+			if h.State == api.BMHProvisioned && h.Provision || h.State == api.BMHAvailable && !h.Provision {
+				if err := s.bmo.SetImage(h.Key(), !h.Provision); err != nil {
+					s.Error(err)
+				}
 			}
 		}
 	}

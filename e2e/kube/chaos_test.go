@@ -89,14 +89,7 @@ func (s *storm) another() (next change) {
 // that it says so. What it was asked before it may still answer for 5 s.
 func (s *storm) ends(l *life) {
 	s.Helper()
-	timer := time.NewTimer(renewDeadline + 10*time.Second)
-	defer timer.Stop()
-	select {
-	case <-l.Done():
-	case <-timer.C:
-		s.Errorf("%s goes on after the end of its turn:\n%s", l.name, l.log.Tail())
-		return
-	}
+	s.endsWithin(l.Process, l.log, renewDeadline+10*time.Second)
 	if _, said := l.log.Line("leads no more"); !said || l.Err() == nil {
 		s.Errorf("%s ends with %v and does not say that it leads no more:\n%s", l.name, l.Err(), l.log.Tail())
 	}

@@ -46,22 +46,13 @@ func addFleet(t *testing.T, f *fakeIronic, namespaces, hosts int, shape func(i i
 	return all
 }
 
-// each runs do for all hosts, several at a time.
+// each runs do for all hosts at once.
 func (all *fleet) each(hosts []realkube.Host, do func(h realkube.Host)) {
-	var workers sync.WaitGroup
-	queue := make(chan realkube.Host)
-	for range 8 {
-		workers.Go(func() {
-			for h := range queue {
-				do(h)
-			}
-		})
-	}
+	var asks sync.WaitGroup
 	for _, h := range hosts {
-		queue <- h
+		asks.Go(func() { do(h) })
 	}
-	close(queue)
-	workers.Wait()
+	asks.Wait()
 }
 
 // lanes maps the hosts that wait to their lanes.

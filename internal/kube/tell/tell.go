@@ -107,14 +107,9 @@ func (r *Recorder) change(namespace, name string, enter bool, do func(l *line)) 
 	}
 }
 
-// Forget drops what is known of a host, which is gone.
+// Forget drops what is known of a host that is gone.
 func (r *Recorder) Forget(namespace, name string) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.hosts, types.NamespacedName{Namespace: namespace, Name: name})
+	r.change(namespace, name, false, func(l *line) { *l = line{} })
 }
 
 // Counts counts Events since New.
@@ -208,10 +203,7 @@ func (r *Recorder) tellNext(ctx context.Context) (more bool) {
 func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now, l := r.Now(), r.hosts[k]
-	if l == nil { // it was forgotten meanwhile
-		l = &line{}
-	}
+	now, l := r.Now(), r.hosts[k] // which next alone takes out
 	if err == nil {
 		r.counts.Sent++
 		l.free = now.Add(perHost)
