@@ -57,6 +57,6 @@ var limits = []limit{
 	{"reading Ironic", []string{reading}, false, 2_300},
 	{"the gateway", []string{proxy}, false, 2_300},
 	{"the tests of both", []string{reading, proxy}, true, 9_100}, // wanted: 9,000
-	{"the cluster", []string{cluster}, false, 3_860},             // wanted: 3,300
-	{"the tests of the cluster", []string{cluster}, true, 2_600},
+	{"the cluster", []string{cluster}, false, 3_850},             // wanted: 3,300
+	{"the tests of the cluster", []string{cluster}, true, 2_610},
 }

@@ -44,7 +44,7 @@ func (a *App) term(ctx context.Context) error {
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // it was to end before it could begin
+		return nil //nolint:nilerr // it was to end before it could begin
 	case err != nil:
 		return err
 	}
