@@ -20,7 +20,7 @@ import (
 )
 
 // pause is for how long a cluster that did not answer is left alone: whoever looks at plans would wait for it each time.
-const pause = 30 * time.Second
+const pause = time.Minute
 
 // Clusters has a client for each cluster. It is safe for concurrent use.
 type Clusters struct {
@@ -47,7 +47,7 @@ func New(own client.Client) *Clusters {
 }
 
 // Client returns the client of a cluster, the throttle's own for the zero key. It reads the Secret each time, and so follows
-// credentials that are renewed. There is none for 30 s after Answered was told of an error.
+// credentials that are renewed. There is none for a minute after Answered was told of an error.
 func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client, error) {
 	if of == (disruption.Key{}) {
 		return c.own, nil
