@@ -29,8 +29,8 @@ const slow = 10 * time.Second
 // Options is what New needs. Reader, Throttle and Config are required.
 type Options struct {
 	Reader Reader
-	// Throttle tells how the decision stands; Config the settings in force. Both are called for each state, and must not
-	// block.
+	// Throttle tells how the decision stands; Config the settings in force. Both are called for each state, and must
+	// not block.
 	Throttle func(now time.Time) disruption.Throttle
 	Config   func() disruption.Config
 	Now      func() time.Time // nil: time.Now
@@ -63,8 +63,8 @@ func New(o Options) *Planner {
 	return p
 }
 
-// Plan says what could be released or provisioned again. It is what a plan of Document is, as of the time at which the state
-// was taken.
+// Plan says what could be released or provisioned again. It is what a plan of Document is, as of the time at which the
+// state was taken.
 func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 	err = p.with(ctx, keep, func(r *reading) error {
 		if r.plan == nil {
@@ -130,7 +130,8 @@ func (p *Planner) with(ctx context.Context, most time.Duration, use func(*readin
 	}
 	err = use(r)
 	if took := p.opts.Now().Sub(begun); took >= slow {
-		p.opts.Log.Warn("a plan takes long", "took", took, "hosts", len(r.document.State.Hosts), "pods", len(r.document.State.Pods))
+		s := &r.document.State
+		p.opts.Log.Warn("a plan takes long", "took", took, "hosts", len(s.Hosts), "pods", len(s.Pods))
 	}
 	return err
 }
