@@ -70,13 +70,10 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 			return nil, fmt.Errorf("planner: %w", err)
 		}
 	}
-	p, err := planner.New(planner.Options{
+	p := planner.New(planner.Options{
 		Reader: reader, Throttle: a.throttleFacts, Now: a.now, Log: a.log,
 		Config: func() disruption.Config { return plannerConfig(a.force.Load().config.Disruption) },
 	})
-	if err != nil {
-		return nil, fmt.Errorf("planner: %w", err)
-	}
 	if c.Disruption.Mode == config.DisruptionExecute {
 		if a.execution, err = a.newExecution(c, p); err != nil {
 			return nil, fmt.Errorf("planned work: %w", err)

@@ -5,7 +5,6 @@ package planner
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -30,8 +29,8 @@ const slow = 10 * time.Second
 // Options is what New needs. Reader, Throttle and Config are required.
 type Options struct {
 	Reader Reader
-	// Throttle tells how the decision stands; Config the settings in force. Both are
-	// called for each state, and must not block.
+	// Throttle tells how the decision stands; Config the settings in force. Both are called for each state, and must
+	// not block.
 	Throttle func(now time.Time) disruption.Throttle
 	Config   func() disruption.Config
 	Now      func() time.Time // nil: time.Now
@@ -41,15 +40,10 @@ type Options struct {
 // Planner makes plans, one at a time. It is safe for concurrent use.
 type Planner struct {
 	opts Options
-	// turn holds what was read last. Who takes it may read, and puts it back.
-	turn chan *reading
-
-	// What pkg/disruption does.
-	plan    func(context.Context, *disruption.State, disruption.Config, time.Time) (api.Plan, error)
-	explain func(context.Context, *disruption.State, disruption.Config, time.Time, disruption.Key) (api.PlanExplanation, error)
+	turn chan *reading // who takes what was read last may read, and puts it back
 }
 
-// reading is one state of the cluster, with what was made of it so far.
+// reading is one state of the cluster, with the plan that was made of it.
 type reading struct {
 	at       time.Time // when it was complete
 	document disruption.Document
@@ -57,27 +51,24 @@ type reading struct {
 }
 
 // New returns a Planner that has read nothing yet.
-func New(o Options) (*Planner, error) {
-	if o.Reader == nil || o.Throttle == nil || o.Config == nil {
-		return nil, errors.New("options: Reader, Throttle and Config must be set")
-	}
+func New(o Options) *Planner {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Planner{opts: o, turn: make(chan *reading, 1), plan: disruption.Plan, explain: disruption.Explain}
+	p := &Planner{opts: o, turn: make(chan *reading, 1)}
 	p.turn <- nil
-	return p, nil
+	return p
 }
 
-// Plan says what could be released or provisioned again. It is what a plan of Document is, as of the
-// time at which the state was taken.
+// Plan says what could be released or provisioned again. It is what a plan of Document is, as of the time at which the
+// state was taken.
 func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
-	err = p.with(ctx, func(r *reading) error {
+	err = p.with(ctx, keep, func(r *reading) error {
 		if r.plan == nil {
-			made, err := p.plan(ctx, &r.document.State, r.document.Config, r.document.State.TakenAt)
+			made, err := disruption.Plan(ctx, &r.document.State, r.document.Config, r.document.State.TakenAt)
 			if err != nil {
 				return err
 			}
@@ -92,7 +83,7 @@ func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 // Document is the JSON of what Plan plans with.
 func (p *Planner) Document(ctx context.Context) ([]byte, error) {
 	var b bytes.Buffer
-	err := p.with(ctx, func(r *reading) error { return r.document.Write(&b) })
+	err := p.with(ctx, keep, func(r *reading) error { return r.document.Write(&b) })
 	if err != nil {
 		return nil, err
 	}
@@ -102,33 +93,27 @@ func (p *Planner) Document(ctx context.Context) ([]byte, error) {
 // Explain tells why a host is a candidate or not; known is false for one that is not there.
 func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.PlanExplanation, known bool, err error) {
 	host := disruption.Key{Namespace: namespace, Name: name}
-	err = p.with(ctx, func(r *reading) (err error) {
+	err = p.with(ctx, keep, func(r *reading) (err error) {
 		state := &r.document.State
-		if known = slices.ContainsFunc(state.Hosts, func(h disruption.Host) bool { return h.Key == host }); !known {
-			return nil
+		if known = slices.ContainsFunc(state.Hosts, func(h disruption.Host) bool { return h.Key == host }); known {
+			e, err = disruption.Explain(ctx, state, r.document.Config, state.TakenAt, host)
 		}
-		e, err = p.explain(ctx, state, r.document.Config, state.TakenAt, host)
 		return err
 	})
 	return e, known, err
 }
 
-// Fresh reads the cluster anew, for a plan that is carried out. Nobody may change what it returns.
+// Fresh reads the cluster for a plan that is carried out. Nobody may change what it returns.
 func (p *Planner) Fresh(ctx context.Context) (state *disruption.State, err error) {
-	err = p.withIn(ctx, 0, func(r *reading) error {
+	err = p.with(ctx, 0, func(r *reading) error {
 		state = &r.document.State
 		return nil
 	})
 	return state, err
 }
 
-// with lets use have a state that is new enough. Others wait meanwhile, until their own ctx ends.
-func (p *Planner) with(ctx context.Context, use func(*reading) error) error {
-	return p.withIn(ctx, keep, use)
-}
-
-// withIn is with for a state that is younger than most.
-func (p *Planner) withIn(ctx context.Context, most time.Duration, use func(*reading) error) error {
+// with lets use have a state that is younger than most. Others wait meanwhile, until their own ctx ends.
+func (p *Planner) with(ctx context.Context, most time.Duration, use func(*reading) error) (err error) {
 	var r *reading
 	select {
 	case r = <-p.turn:
@@ -137,27 +122,18 @@ func (p *Planner) withIn(ctx context.Context, most time.Duration, use func(*read
 	}
 	defer func() { p.turn <- r }()
 	begun := p.opts.Now()
-	if age := p.age(r, begun); age < 0 || age >= most {
+	if r == nil || begun.Before(r.at) || begun.Sub(r.at) >= most {
 		r = nil // free before the next one is read
-		fresh, err := p.read(ctx, begun)
-		if err != nil {
+		if r, err = p.read(ctx, begun); err != nil {
 			return err
 		}
-		r = fresh
 	}
-	err := use(r)
+	err = use(r)
 	if took := p.opts.Now().Sub(begun); took >= slow {
-		p.opts.Log.Warn("a plan takes long", "took", took, "hosts", len(r.document.State.Hosts), "pods", len(r.document.State.Pods))
+		s := &r.document.State
+		p.opts.Log.Warn("a plan takes long", "took", took, "hosts", len(s.Hosts), "pods", len(s.Pods))
 	}
 	return err
-}
-
-// age is -1 of nothing.
-func (p *Planner) age(r *reading, now time.Time) time.Duration {
-	if r == nil {
-		return -1
-	}
-	return now.Sub(r.at)
 }
 
 func (p *Planner) read(ctx context.Context, begun time.Time) (*reading, error) {

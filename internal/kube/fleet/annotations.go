@@ -44,7 +44,8 @@ func (n *notes) text(name string) (string, bool) {
 }
 
 func (n *notes) fault(name, rule string) {
-	n.faults = append(n.faults, fmt.Sprintf("annotation %s%s=%q %s", prefix, name, ironic.Line(n.of[prefix+name], maxValue), rule))
+	value := ironic.Line(n.of[prefix+name], maxValue)
+	n.faults = append(n.faults, fmt.Sprintf("annotation %s%s=%q %s", prefix, name, value, rule))
 }
 
 // flag is a yes or no. otherwise is what counts where it cannot be read.

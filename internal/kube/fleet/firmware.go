@@ -12,8 +12,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// firmware completes the hosts with what the objects of their names say of their firmware. HostFirmwareComponents ask for an
-// update by its URL, and BMO notes in the status the URL of what was done; the versions say nothing of a URL.
+// firmware completes the hosts with what the objects of their names say of their firmware. HostFirmwareComponents ask
+// for an update by its URL, and BMO notes in the status the URL of what was done; the versions say nothing of a URL.
 func (r *Reader) firmware(ctx context.Context, own *server, hosts []host) {
 	if len(hosts) == 0 {
 		return
@@ -26,14 +26,15 @@ func (r *Reader) firmware(ctx context.Context, own *server, hosts []host) {
 		return &host{} // nobody's
 	}
 	group := objects.Metal3.Group
-	custom(ctx, r, own, group, "HostFirmwareSettings", &metal3.HostFirmwareSettingsList{}, func(s *metal3.HostFirmwareSettings) *host {
+	settings, components := &metal3.HostFirmwareSettingsList{}, &metal3.HostFirmwareComponentsList{}
+	custom(ctx, r, own, group, "HostFirmwareSettings", settings, func(s *metal3.HostFirmwareSettings) *host {
 		h := of(s)
 		for name, want := range s.Spec.Settings { // a host has a thousand others
 			h.differs("firmware."+name, want.String(), s.Status.Settings[name])
 		}
 		return h.changed(s.Status.Conditions)
 	})
-	custom(ctx, r, own, group, "HostFirmwareComponents", &metal3.HostFirmwareComponentsList{}, func(c *metal3.HostFirmwareComponents) *host {
+	custom(ctx, r, own, group, "HostFirmwareComponents", components, func(c *metal3.HostFirmwareComponents) *host {
 		h, applied := of(c), map[string]string{}
 		for _, u := range c.Status.Updates {
 			applied[u.Component] = u.URL
@@ -46,7 +47,8 @@ func (r *Reader) firmware(ctx context.Context, own *server, hosts []host) {
 	custom(ctx, r, own, group, "HostUpdatePolicy", &metal3.HostUpdatePolicyList{}, func(p *metal3.HostUpdatePolicy) *host {
 		h := of(p)
 		// Where one of both waits for a reboot, that comes first.
-		h.OnReboot = p.Spec.FirmwareSettings == metal3.HostUpdatePolicyOnReboot || p.Spec.FirmwareUpdates == metal3.HostUpdatePolicyOnReboot
+		const onReboot = metal3.HostUpdatePolicyOnReboot
+		h.OnReboot = p.Spec.FirmwareSettings == onReboot || p.Spec.FirmwareUpdates == onReboot
 		return h
 	})
 }

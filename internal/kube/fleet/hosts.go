@@ -41,7 +41,8 @@ func newHost(of *objects.Host) host {
 	}
 	h.Class, h.Price = n.class(), n.price()
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
-	h.Preemptible, h.DoNotDisrupt, h.Storage = n.flag("preemptible", false), n.flag("do-not-disrupt", true), n.flag("storage", true)
+	h.Preemptible = n.flag("preemptible", false)
+	h.DoNotDisrupt, h.Storage = n.flag("do-not-disrupt", true), n.flag("storage", true)
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults
 	h.differs("raid", raid(of.Spec.RAID, of.Spec.RAID), raid(at.RAID, of.Spec.RAID))
@@ -61,8 +62,8 @@ func (h *host) differs(field, desired, applied string) {
 	}
 }
 
-// raid is a configuration in one form, as far as desired has it; "" = it says nothing of that. An empty list asks to clear
-// the volumes and an absent one for nothing; the status does not tell them apart, so neither is compared.
+// raid is a configuration in one form, as far as desired has it; "" = it says nothing of that. An empty list asks to
+// clear the volumes and an absent one for nothing; the status does not tell them apart, so neither is compared.
 func raid(r, desired *objects.RAID) string {
 	if r == nil || desired == nil {
 		return ""

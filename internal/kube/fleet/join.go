@@ -32,7 +32,8 @@ func newJoin(
 		for i := range pools {
 			of := pools[i].of
 			ref := of.Spec.Template.Spec.InfrastructureRef
-			if t := template[disruption.Key{Namespace: of.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
+			t := template[disruption.Key{Namespace: of.Namespace, Name: ref.Name}]
+			if t != nil && ref.Kind == "Metal3MachineTemplate" {
 				pools[i].use(*t)
 			}
 		}
@@ -81,8 +82,8 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
 	}
 }
 
-// addNode finds the host of a Node. Names of hosts and nodes of two clusters may be the same, so the host must be in this
-// one, and its Machine must be the one that has the Node.
+// addNode finds the host of a Node. Names of hosts and nodes of two clusters may be the same, so the host must be in
+// this one, and its Machine must be the one that has the Node.
 func (j *join) addNode(n *node) {
 	h := j.hostOf(n)
 	if h == nil || h.Cluster != n.Cluster {
@@ -92,7 +93,8 @@ func (j *join) addNode(n *node) {
 		return
 	}
 	if h.node != nil { // one of both is a leftover, and nothing says which
-		h.Faults = append(h.Faults, fmt.Sprintf("nodes %s and %s have the same spec.providerID: it must be of one node", h.Node, n.Name))
+		const fault = "nodes %s and %s have the same spec.providerID: it must be of one node"
+		h.Faults = append(h.Faults, fmt.Sprintf(fault, h.Node, n.Name))
 		return
 	}
 	h.Node, h.node = n.Name, n
@@ -102,8 +104,8 @@ func (j *join) addNode(n *node) {
 	}
 }
 
-// hostOf finds the host that the spec.providerID of a Node names: metal3://NAMESPACE/HOST/METAL3MACHINE or metal3://UID of
-// Cluster API's provider, baremetalhost:///NAMESPACE/NAME/UID of OpenShift's.
+// hostOf finds the host that the spec.providerID of a Node names: metal3://NAMESPACE/HOST/METAL3MACHINE or
+// metal3://UID of Cluster API's provider, baremetalhost:///NAMESPACE/NAME/UID of OpenShift's.
 func (j *join) hostOf(n *node) *host {
 	if rest, ok := strings.CutPrefix(n.provider, "baremetalhost:///"); ok {
 		if parts := strings.Split(rest, "/"); len(parts) == 3 {
@@ -127,8 +129,8 @@ func (j *join) hostOf(n *node) *host {
 	return nil
 }
 
-// place says of each host in which cluster it is, and returns those that are not the throttle's own. A Cluster that has a
-// node among these, the own ones, for one of its Machines is the own cluster itself.
+// place says of each host in which cluster it is, and returns those that are not the throttle's own. A Cluster that
+// has a node among these, the own ones, for one of its Machines is the own cluster itself.
 func (j *join) place(own []node) (others []disruption.Key) {
 	local := map[disruption.Key]bool{}
 	for i := range own {

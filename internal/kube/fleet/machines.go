@@ -56,8 +56,8 @@ func ownedBy(o metav1.Object, kind string) (owner disruption.Key, other string) 
 	return owner, ""
 }
 
-// templateHash is the name of a template: what it says does not change, another name is another template. The version is
-// that of this rule.
+// templateHash is the name of a template: what it says does not change, another name is another template. The version
+// is that of this rule.
 func templateHash(name string) string {
 	if name == "" {
 		return ""
@@ -97,7 +97,8 @@ func (p *pool) use(t *objects.Template) {
 	}
 }
 
-// operators are those that the provider knows, in lower case. It knows gt and lt too, which a LabelSelector does not have.
+// operators are those that the provider knows, in lower case. It knows gt and lt too, which a LabelSelector does not
+// have.
 var operators = map[string]metav1.LabelSelectorOperator{
 	"in": metav1.LabelSelectorOpIn, "=": metav1.LabelSelectorOpIn, "==": metav1.LabelSelectorOpIn,
 	"notin": metav1.LabelSelectorOpNotIn, "!=": metav1.LabelSelectorOpNotIn,
@@ -156,7 +157,8 @@ func reachesNode(label string) bool {
 		return true
 	}
 	domain, _, found := strings.Cut(label, "/")
-	return found && slices.ContainsFunc([]string{"node-restriction.kubernetes.io", "node.cluster.x-k8s.io"}, func(d string) bool {
+	ours := []string{"node-restriction.kubernetes.io", "node.cluster.x-k8s.io"}
+	return found && slices.ContainsFunc(ours, func(d string) bool {
 		return domain == d || strings.HasSuffix(domain, "."+d)
 	})
 }

@@ -35,7 +35,8 @@ const deletionCost = "controller.kubernetes.io/pod-deletion-cost"
 
 // PodOf is what plans know of a Pod, but its volumes.
 func PodOf(of *corev1.Pod) disruption.Pod {
-	p := disruption.Pod{Key: keyOf(of), Node: of.Spec.NodeName, Labels: of.Labels, Terminating: of.DeletionTimestamp != nil}
+	p := disruption.Pod{Key: keyOf(of), Node: of.Spec.NodeName, Labels: of.Labels}
+	p.Terminating = of.DeletionTimestamp != nil
 	if owner := metav1.GetControllerOf(of); owner != nil {
 		p.Owner = owner.Kind + "/" + owner.Name
 		p.DaemonSet, p.Mirror = owner.Kind == "DaemonSet", owner.Kind == "Node"

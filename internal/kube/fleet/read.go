@@ -48,8 +48,8 @@ func New(o Options) *Reader {
 	return &Reader{options: o}
 }
 
-// Read makes a State of what is there now. Throttle, and of hosts the conductor group, are the caller's to fill in: Ironic
-// knows them. Nobody may change the maps and lists in it. An error names what could not be read.
+// Read makes a State of what is there now. Throttle, and of hosts the conductor group, are the caller's to fill in:
+// Ironic knows them. Nobody may change the maps and lists in it. An error names what could not be read.
 func (r *Reader) Read(ctx context.Context) (disruption.State, error) {
 	s := disruption.State{TakenAt: r.options.Now().UTC()}
 	c, err := r.options.Clusters.Client(ctx, disruption.Key{})
@@ -91,7 +91,8 @@ func (r *Reader) management(ctx context.Context, own *server) *join {
 // whole keeps an object as it is.
 func whole[T any](of T) T { return of }
 
-// custom lists a custom resource in the first version that is served. A kind that is not served is as if it had no objects.
+// custom lists a custom resource in the first version that is served. A kind that is not served is as if it had no
+// objects.
 func custom[T client.Object, K any](
 	ctx context.Context, r *Reader, own *server, group, kind string, empty client.ObjectList, keep func(T) K,
 ) (all []K) {

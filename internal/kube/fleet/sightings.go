@@ -8,9 +8,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// sightings notice pods of a cluster that went. Only who saw a pod before knows that it is gone. So a throttle that was
-// just started, and a single plan, know the pods that came and not those that went: a node may count as quiet for longer
-// than it was.
+// sightings notice pods of a cluster that went. Only who saw a pod before knows that it is gone. So a throttle that
+// was just started, and a single plan, know the pods that came and not those that went: a node may count as quiet for
+// longer than it was.
 type sightings struct {
 	pods map[types.UID]string // node
 	went map[string]time.Time // when one was missed, by node

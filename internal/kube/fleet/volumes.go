@@ -66,8 +66,10 @@ func (p *part) volumes(ctx context.Context, s *server) {
 	if len(users) == 0 {
 		return
 	}
-	claims := by(list(ctx, s, &corev1.PersistentVolumeClaimList{}, newClaim), func(c *claim) disruption.Key { return c.Key })
-	volumes := by(list(ctx, s, &corev1.PersistentVolumeList{}, newVolume), func(v *disruption.Volume) string { return v.Name })
+	claims := by(list(ctx, s, &corev1.PersistentVolumeClaimList{}, newClaim),
+		func(c *claim) disruption.Key { return c.Key })
+	volumes := by(list(ctx, s, &corev1.PersistentVolumeList{}, newVolume),
+		func(v *disruption.Volume) string { return v.Name })
 	for i := range p.pods {
 		attach(&p.pods[i], claims, volumes, users)
 	}
@@ -75,7 +77,9 @@ func (p *part) volumes(ctx context.Context, s *server) {
 }
 
 // attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.
-func attach(one *pod, bound map[disruption.Key]*claim, known map[string]*disruption.Volume, users map[disruption.Key]int) {
+func attach(
+	one *pod, bound map[disruption.Key]*claim, known map[string]*disruption.Volume, users map[disruption.Key]int,
+) {
 	for _, name := range one.claims {
 		key := disruption.Key{Namespace: one.Namespace, Name: name}
 		c := bound[key]

@@ -49,8 +49,8 @@ func connect(kubeconfig []byte, userAgent string) (c connection, err error) {
 	return c, err
 }
 
-// config reads a kubeconfig. Whoever writes the Secret chooses the server and the credentials; to let them have programs run
-// or files read here would give them the throttle's pod.
+// config reads a kubeconfig. Whoever writes the Secret chooses the server and the credentials; to let them have
+// programs run or files read here would give them the throttle's pod.
 func config(kubeconfig []byte) (*rest.Config, error) {
 	if len(kubeconfig) == 0 {
 		return nil, errEmpty

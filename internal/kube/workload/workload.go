@@ -1,5 +1,5 @@
-// Package workload has the clients of the clusters that hosts are nodes of. It reaches a workload cluster as Cluster API
-// does: by the kubeconfig in the Secret CLUSTER-kubeconfig, in the namespace of its Cluster.
+// Package workload has the clients of the clusters that hosts are nodes of. It reaches a workload cluster as Cluster
+// API does: by the kubeconfig in the Secret CLUSTER-kubeconfig, in the namespace of its Cluster.
 package workload
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// pause is for how long a cluster that did not answer is left alone: whoever looks at plans would wait for it each time.
+// pause is for how long a cluster that did not answer is left alone: whoever looks at plans would wait for it each
+// time.
 const pause = 30 * time.Second
 
 // Clusters has a client for each cluster. It is safe for concurrent use.
@@ -46,8 +47,8 @@ func New(own client.Client) *Clusters {
 	return &Clusters{own: own, all: map[disruption.Key]*cluster{}}
 }
 
-// Client returns the client of a cluster, the throttle's own for the zero key. It reads the Secret each time, and so follows
-// credentials that are renewed. There is none for 30 s after Answered was told of an error.
+// Client returns the client of a cluster, the throttle's own for the zero key. It reads the Secret each time, and so
+// follows credentials that are renewed. There is none for 30 s after Answered was told of an error.
 func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client, error) {
 	if of == (disruption.Key{}) {
 		return c.own, nil
@@ -92,8 +93,8 @@ func (c *Clusters) away(of disruption.Key) error {
 	return nil
 }
 
-// Answered notes how requests to a cluster ended, nil for well, and returns the error with the time since when it does not
-// answer. An answer that is an error, such as a 401, is one.
+// Answered notes how requests to a cluster ended, nil for well, and returns the error with the time since when it does
+// not answer. An answer that is an error, such as a 401, is one.
 func (c *Clusters) Answered(of disruption.Key, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +140,8 @@ func (c *Clusters) secret(ctx context.Context, of disruption.Key) (*corev1.Secre
 	case apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("there is no Secret %s: %w", name, err)
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("the throttle may not get the Secret %s (docs/planned-work.md, workload clusters): %w", name, err)
+		const why = "the throttle may not get the Secret %s (docs/planned-work.md, workload clusters): %w"
+		return nil, fmt.Errorf(why, name, err)
 	case err != nil:
 		return nil, fmt.Errorf("the Secret %s cannot be read: %w", name, err)
 	}
