@@ -112,7 +112,7 @@ func (r record) undo(s *seen, m moment) move {
 		return do(w...)
 	}
 	for _, n := range s.nodes {
-		if n.away != nil {
+		if n.away != nil && m.now.Sub(r.Since) <= otherLimit { // after that the sweep finds the taint when the cluster is back
 			return r.asks(m, otherLimit, n.away)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
@@ -304,7 +305,7 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 	} else if err != nil {
 		return err
 	}
-	r.tell(ctx, seen, "Normal", "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Targets[0].Host, strings.Join(a.Evidence, "; ")))
+	r.tell(ctx, seen, corev1.EventTypeNormal, "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Targets[0].Host, strings.Join(a.Evidence, "; ")))
 	return r.finish(ctx, seen.hosts[0])
 }
 

@@ -256,7 +256,8 @@ func TestPodsThatCannotGo(t *testing.T) {
 	}
 }
 
-// The cluster of the nodes is away: nothing begins, a drain waits and says so, and a taint is removed when it is back.
+// The cluster of the nodes is away: nothing begins, a drain waits and says so, and a taint is removed when it is
+// back, though the command has ended.
 func TestAClusterIsAway(t *testing.T) {
 	s := newStage(t, 0, true, true)
 	s.away, s.action.Reason = errAway, api.PlanUnderutilized
@@ -279,7 +280,12 @@ func TestAClusterIsAway(t *testing.T) {
 	if left, _ := s.Leftovers(t.Context()); s.r.Running().Step != `it is taken back, because MachineDeployment metal3/workers does not allow it any more (annotation ironic-throttle.metal3.io/execute)` || len(left) < 2 {
 		t.Errorf("%+v, left %q", s.r.Running(), left)
 	}
-	s.away = nil
+	s.now = s.now.Add(otherLimit)
+	_ = s.passes(3)
+	if left, _ := s.Leftovers(t.Context()); s.r.Running() != nil || len(left) != 1 || !strings.Contains(left[0], "taint") {
+		t.Errorf("%+v, left %q after long", s.r.Running(), left)
+	}
+	s.away, s.hold, s.once = nil, "", true
 	s.settle()
 	s.went(3)
 	s.clean()

@@ -71,7 +71,7 @@ func TestTheRecordIsRemoved(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			removed := 0
-			for passes := range 16 {
+			for passes := 1; passes < 16; passes += 3 {
 				s := x.stage(t)
 				_ = s.passes(passes)
 				c := s.r.Running()

@@ -282,6 +282,10 @@ func TestSteps(t *testing.T) {
 			s.owner.Labels[commandMark] = "command1.end.2"
 			s.nodes[0] = node{Node: &corev1.Node{}, away: &away{disruption.Key{Name: "c"}, errors.New("no")}}
 		}, "waits: cluster c answers"},
+		{undoing, release, "away for long", func(s *sight) {
+			s.owner.Labels[commandMark], s.now = "command1.end.2", noon.Add(otherLimit+time.Second)
+			s.nodes[0] = node{Node: &corev1.Node{}, away: &away{disruption.Key{Name: "c"}, errors.New("no")}}
+		}, "-> ending"},
 		{undoing, release, "all gone", func(s *sight) { s.owner.Labels[commandMark], s.node.Spec.Taints = "command1.end.2", nil }, "-> ending"},
 		{undoing, reprovision, "the owner is not touched", nil, "removes its taint"},
 
