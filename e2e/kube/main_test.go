@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -18,6 +19,24 @@ import (
 
 // cluster is the API server that all tests share; each takes namespaces of its own.
 var cluster *realkube.Kube
+
+// second is the API server of workload clusters, which the first test that needs it starts.
+var second struct {
+	sync.Once
+	*realkube.Kube
+
+	err error
+}
+
+// workloads is the API server of workload clusters. It has no CustomResourceDefinitions.
+func workloads(t *testing.T) *realkube.Kube {
+	t.Helper()
+	second.Do(func() { second.Kube, second.err = realkube.Start(context.Background(), realkube.Options{}) })
+	if second.err != nil {
+		t.Fatal(second.err)
+	}
+	return second.Kube
+}
 
 // binary is the product, built once for all tests.
 var binary string
@@ -43,6 +62,11 @@ func (p prepared) Run() int {
 		return 1
 	}
 	cluster = k
+	defer func() {
+		if second.Kube != nil {
+			second.Stop()
+		}
+	}()
 	// Most tests mostly wait.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "24"); err != nil {
