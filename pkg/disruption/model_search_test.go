@@ -162,7 +162,7 @@ func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
 		}
 		if b.best == 0 {
 			nothing++
-		} else if all.add(saved, b.best) {
+		} else if all.add(saved, b.best) && len(b.candidates) <= fewCandidates { // of more a prefix is taken (DC-14)
 			failed++
 			t.Errorf("seed %d: plans save %.3f, and the rows allow %.3f", seed, saved, b.best)
 		}
@@ -170,6 +170,9 @@ func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
 	t.Logf("%s; %d more have nothing to save, %d were given up", all.String(), nothing, undecided)
 	for i := range free {
 		t.Logf("%s: %s", free[i].words, free[i].String())
+	}
+	if all.saved < share*all.best {
+		t.Errorf("plans save %.2f of %.2f", all.saved, all.best)
 	}
 	if n := int(cases()); all.cases+failed < n/2 || undecided > n/100 {
 		t.Errorf("%d clusters were compared, %d have nothing to save, and %d were given up", all.cases, nothing, undecided)
