@@ -4,6 +4,7 @@ package kube
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -15,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -62,12 +63,10 @@ const plannedPod = `
  status: {phase: Running, startTime: "2025-11-03T00:00:00Z", conditions: [{type: Ready, status: "True"}]}}
 `
 
-// applyPlanned makes hosts empty, drifted, under-used and kept; these but the first have a pod.
-func applyPlanned(t *testing.T, ns string) {
+// applyPlanned makes hosts empty, drifted, under-used and kept; these but the first have a pod. Their nodes are of an API
+// server of their own or not; then this one has nodes of the same names, on no host.
+func applyPlanned(t *testing.T, ns string, nodes *realkube.Kube) {
 	t.Helper()
-	if err := cluster.Account(t.Context(), ns, "default"); err != nil {
-		t.Fatal(err)
-	}
 	const watts = `ironic-throttle.metal3.io/watts-busy: "400", ironic-throttle.metal3.io/watts-idle: "150"`
 	text := plannedPool
 	for _, h := range []struct{ name, template, image, notes string }{
@@ -80,13 +79,27 @@ func applyPlanned(t *testing.T, ns string) {
 		}
 		text += strings.NewReplacer("HOST", h.name, "TEMPLATE", h.template, "/I", "/"+h.image, "cI", "c"+h.image, "NOTES", h.notes).Replace(objects)
 	}
-	applyLive(t, strings.ReplaceAll(text, "NS", ns))
-	nodes := asAdministrator(t).CoreV1().Nodes()
-	for _, host := range []string{"empty", "drifted", "under", "kept"} { // nobody else takes the taint of new nodes away
-		if _, err := nodes.Patch(t.Context(), ns+"-"+host, types.MergePatchType, []byte(`{"spec":{"taints":null}}`), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
+	var here, there []*unstructured.Unstructured
+	for _, o := range decode(t, strings.ReplaceAll(text, "NS", ns)) {
+		switch kind := o.GetKind(); {
+		case strings.Contains(o.GetAPIVersion(), "x-k8s.io") || kind == "BareMetalHost":
+			here = append(here, o)
+			continue
+		case kind == "Node" && nodes != cluster:
+			double := o.DeepCopy()
+			double.Object["spec"] = map[string]any{"providerID": "other://" + o.GetName()}
+			here = append(here, double)
 		}
+		there = append(there, o)
 	}
+	if nodes != cluster {
+		applyLive(t, nodes, decode(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+ns+"}}"))
+	}
+	if err := nodes.Account(t.Context(), ns, "default"); err != nil {
+		t.Fatal(err)
+	}
+	applyLive(t, cluster, here)
+	applyLive(t, nodes, there)
 }
 
 // servePlanner is a throttle that plans, with the rights of that kustomization.
@@ -201,7 +214,7 @@ func acts(plan api.Plan, method api.PlanMethod, decision api.PlanDecision, host 
 func TestDC28_ThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "plan")
-	applyPlanned(t, ns)
+	applyPlanned(t, ns, cluster)
 	p := servePlanner(t, ns, filepath.Join(testCases, "planner"), nil)
 
 	plan, file := p.samePlan(func(plan api.Plan) bool {
@@ -259,7 +272,7 @@ func (p *throttle) explains(file, host, condition string) {
 			p.Errorf("%s", text)
 		}
 	}
-	if shown := p.must("plan", "--explain", host); !strings.Contains(shown, condition) || !strings.HasPrefix(shown, host+": no candidate\n") {
+	if shown := p.must("plan", "--explain", host); !strings.Contains(shown, condition) || !strings.HasPrefix(shown, host+" is no candidate: ") {
 		p.Errorf("%s", shown)
 	}
 }
@@ -269,7 +282,7 @@ func (p *throttle) explains(file, host, condition string) {
 func TestPlansNeedTheirRights(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "plan")
-	applyPlanned(t, ns)
+	applyPlanned(t, ns, cluster)
 	p := servePlanner(t, ns, filepath.Join(overlays, "standalone"), nil)
 	for _, args := range [][]string{{"plan"}, {"plan", "--explain", ns + "/empty"}, {"plan", "--export", filepath.Join(t.TempDir(), "state.json")}} {
 		out, said, code := p.run(args...)
@@ -278,4 +291,81 @@ func TestPlansNeedTheirRights(t *testing.T) {
 			t.Errorf("%q: exit code %d, %q, %q; want 3, and a word about the right", args, code, out, said)
 		}
 	}
+}
+
+// kubeconfigRight allows the throttle to read the kubeconfig of the Cluster c.
+const kubeconfigRight = `
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: kubeconfigs, namespace: NS}, rules: [{apiGroups: [""], resources: [secrets], resourceNames: [c-kubeconfig], verbs: [get]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: kubeconfigs, namespace: NS}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kubeconfigs},
+ subjects: [{kind: ServiceAccount, name: ironic-throttle, namespace: NS}]}
+`
+
+// planOf waits for a plan that is as wanted.
+func (p *throttle) planOf(what string, wanted func(api.Plan) bool) (plan api.Plan) {
+	p.Helper()
+	var text string
+	awaitFor(p.T, 2*time.Minute, what, func() bool {
+		text, plan = p.must("plan", "-o", "json"), api.Plan{}
+		if err := json.Unmarshal([]byte(text), &plan); err != nil {
+			p.Fatal(err)
+		}
+		return wanted(plan)
+	}, func() string { return text })
+	return plan
+}
+
+// TestThePlanOfAWorkloadCluster: the nodes of the hosts are of another API server, which is reached by the Secret of their
+// Cluster. What keeps it from being read is said, and nothing is planned there.
+func TestThePlanOfAWorkloadCluster(t *testing.T) {
+	t.Parallel()
+	ns, far := namespace(t, "plan"), workloads(t)
+	applyPlanned(t, ns, far)
+	network, err := far.Proxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(network.Stop)
+	p := servePlanner(t, ns, filepath.Join(testCases, "planner"), nil)
+	away := func(why string) {
+		t.Helper()
+		plan := p.planOf("word of "+why, func(plan api.Plan) bool {
+			return plan.Blocked == "" && len(plan.Clusters) == 1 && strings.Contains(plan.Clusters[0].Fault, why)
+		})
+		if len(plan.Actions)+len(plan.Later) > 0 || plan.Clusters[0].Name != ns+"/c" || !slices.ContainsFunc(plan.Excluded, func(e api.PlanExcluded) bool { return e.Condition == "Cluster" && e.Hosts == 3 }) {
+			t.Errorf("%+v", plan)
+		}
+	}
+	hold := func(kubeconfig []byte, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"value": base64.StdEncoding.EncodeToString(kubeconfig)}}}
+		secret.SetNamespace(ns)
+		secret.SetName("c-kubeconfig")
+		if _, err := cluster.Apply(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	away("the throttle may not get the Secret c-kubeconfig")
+	applyLive(t, cluster, decode(t, strings.ReplaceAll(kubeconfigRight, "NS", ns)))
+	away("there is no Secret c-kubeconfig")
+	admin, err := far.AdminKubeconfig(network.URL)
+	hold(bytes.Replace(admin, []byte("    token:"), []byte("    exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never}\n    token:"), 1), err)
+	away("neither run programs nor name files")
+	hold(bytes.Replace(admin, []byte("    token: "), []byte("    token: not-"), 1), nil)
+	away("Unauthorized")
+	hold(admin, nil) // renewed
+	released := func(plan api.Plan) bool {
+		return acts(plan, api.MethodEmptiness, api.PlanRelease, ns+"/empty") && plan.Actions[0].Hosts[0].Cluster == ns+"/c" && plan.Actions[0].Hosts[0].Node == ns+"-empty"
+	}
+	plan, _ := p.samePlan(released)
+	if len(plan.Later) != 2 || len(plan.Clusters) != 1 || plan.Clusters[0].Nodes < 4 || plan.Clusters[0].Fault != "" {
+		t.Errorf("later %v, clusters %+v", plan.Later, plan.Clusters)
+	}
+	network.Swallow()
+	away("it does not answer since 20")
+	network.Mend()
+	p.planOf("the cluster is back", released)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -19,7 +18,7 @@ func (a *App) newExecution(c config.Config, p *planner.Planner) (*execute.Runner
 		return nil, err
 	}
 	return execute.New(execute.Options{
-		Planner: executed{Planner: p, app: a}, Own: a.cluster.Client, Clusters: workload.New(a.cluster.Client),
+		Planner: executed{Planner: p, app: a}, Own: a.cluster.Client, Clusters: a.clusters,
 		Namespaces: c.Kubernetes.Watch, Leading: a.mayStart, Now: a.now, Instance: identity, Log: a.log,
 	}), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -27,6 +28,7 @@ type kubePart struct {
 	elector   *lead.Elector          // nil: the only replica
 	label     *lead.Label            // of our pod; nil without elector
 	holdMap   *claim.ConfigMap       // nil: the holds are not in a ConfigMap
+	clusters  *workload.Clusters     // that hosts are nodes of; nil: nothing is planned
 	execution *execute.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
@@ -48,7 +50,6 @@ func (a *App) newKube(o *Options) (err error) {
 	}
 	a.newOperator(o.Config, identity)
 	a.hosts = clusterhosts.New(a.now, a.log)
-	a.hosts.Leads = a.mayStart
 	if a.directory, err = hosts.New(hosts.Options{
 		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log,
 	}); err != nil {

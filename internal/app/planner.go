@@ -20,7 +20,7 @@ func (a *App) newFleet(c config.Config) (planner.Reader, error) {
 	if a.cluster == nil {
 		return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: a cluster must be known (IRONIC_THROTTLE_KUBERNETES=on)")
 	}
-	reader := fleet.New(fleet.Options{Clusters: workload.New(a.cluster.Client), Namespaces: c.Kubernetes.Watch, Now: a.now})
+	reader := fleet.New(fleet.Options{Clusters: a.clusters, Namespaces: c.Kubernetes.Watch, Now: a.now})
 	if len(c.Limits.Pools) == 0 {
 		return reader, nil // groups make no difference
 	}
@@ -60,6 +60,10 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 	c := a.force.Load().config
 	if !c.Disruption.On() {
 		return nil, nil //nolint:nilnil // nothing is planned, which is no error
+	}
+	if a.cluster != nil {
+		a.clusters = workload.New(a.cluster.Client)
+		a.clusters.UserAgent = a.cluster.Config.UserAgent
 	}
 	if reader == nil {
 		if reader, err = a.newFleet(c); err != nil {

@@ -42,6 +42,7 @@ func NewClient(to *rest.Config) (client.Client, error) {
 	}
 	c := rest.CopyConfig(to)
 	c.Timeout, c.QPS = requestTimeout, -1
+	c.WarningHandler = rest.NoWarnings{} // each list of an old version would be one
 	c.ContentType = runtime.ContentTypeJSON
 	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON // a tenth of the work, for Kubernetes' own kinds
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })

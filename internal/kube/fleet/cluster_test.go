@@ -57,6 +57,9 @@ type cluster struct {
 	empty   string             // the kind of which a {} is answered
 
 	annotate map[string]string // all objects
+
+	others map[string]client.Client // workload clusters by NAMESPACE/NAME
+	kept   []disruption.Key
 }
 
 // clusterOf has the objects of a YAML text.
@@ -146,8 +149,22 @@ func (c *cluster) Client(_ context.Context, of disruption.Key) (client.Client, e
 	if of == (disruption.Key{}) {
 		return c, nil
 	}
+	if other := c.others[of.String()]; other != nil {
+		return other, nil
+	}
 	return nil, fmt.Errorf("nobody knows %v", of)
 }
+
+// Answered implements fleet.Clusters.
+func (c *cluster) Answered(of disruption.Key, err error) error {
+	if err != nil {
+		return fmt.Errorf("%v answered: %w", of, err)
+	}
+	return nil
+}
+
+// Keep implements fleet.Clusters.
+func (c *cluster) Keep(used []disruption.Key) { c.kept = used }
 
 func (c *cluster) reader() *fleet.Reader {
 	return fleet.New(fleet.Options{Clusters: c, Now: func() time.Time { return noon }})

@@ -12,9 +12,11 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 const (
+	maxFault       = 600 // bytes of what a cluster answers
 	maxClusters    = 100
 	clustersAtOnce = 4
 	clusterTimeout = 20 * time.Second
@@ -46,12 +48,14 @@ func (r *Reader) clusters(ctx context.Context, own *server, j *join) []*part {
 	}
 	var group errgroup.Group
 	group.SetLimit(clustersAtOnce)
-	for i, key := range j.place(here.nodes) {
+	others := j.place(here.nodes)
+	r.options.Clusters.Keep(others)
+	for i, key := range others {
 		p := &part{Cluster: disruption.Cluster{Key: key}}
 		parts = append(parts, p)
 		group.Go(func() error {
 			if err := r.cluster(ctx, p, i); err != nil {
-				*p = part{Cluster: disruption.Cluster{Key: key, Fault: err.Error()}}
+				*p = part{Cluster: disruption.Cluster{Key: key, Fault: ironic.Line(err.Error(), maxFault)}}
 			}
 			return nil
 		})
@@ -77,16 +81,19 @@ func (r *Reader) cluster(ctx context.Context, p *part, place int) error {
 	if place >= maxClusters {
 		return errMany
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, clusterTimeout, errSlow)
+	bounded, cancel := context.WithTimeoutCause(ctx, clusterTimeout, errSlow)
 	defer cancel()
-	c, err := r.options.Clusters.Client(ctx, p.Key)
+	c, err := r.options.Clusters.Client(bounded, p.Key)
 	if err != nil {
 		return err
 	}
 	s := &server{Client: c, account: "the account of its kubeconfig"}
-	p.nodes = list(ctx, s, &corev1.NodeList{}, newNode)
-	p.rest(ctx, s)
-	return s.err
+	p.nodes = list(bounded, s, &corev1.NodeList{}, newNode)
+	p.rest(bounded, s)
+	if ctx.Err() != nil {
+		return s.err // no fault of the cluster
+	}
+	return r.options.Clusters.Answered(p.Key, s.err)
 }
 
 // rest reads what there is besides the nodes.

@@ -89,17 +89,8 @@ func needs(p *disruption.Pod, of *corev1.Pod) {
 	p.Unmodelled = unmodelled(spec)
 }
 
-// unmodelled names what a pod requires that no plan simulates.
+// unmodelled names what a pod requires that no plan simulates. Topologies that are not simulated are a matter of the plan.
 func unmodelled(spec *corev1.PodSpec) (words []string) {
-	if a := spec.Affinity; a != nil && a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-		words = append(words, "pod affinity")
-	}
-	for _, c := range spec.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable != corev1.ScheduleAnyway {
-			words = append(words, "topology spread")
-			break
-		}
-	}
 	if len(spec.ResourceClaims) > 0 {
 		words = append(words, "resource claims")
 	}

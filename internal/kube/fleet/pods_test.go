@@ -50,16 +50,14 @@ func TestRequests(t *testing.T) {
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	for spec, want := range map[string][]string{
 		``: nil,
-		`,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}`:                              {"pod affinity"},
-		`,"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"z"}}]}}`: nil,
-		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway"}]`:                                              nil,
-		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`:                                               {"topology spread"},
-		`,"resourceClaims":[{"name":"gpu"}]`:                            {"resource claims"},
-		`,"schedulingGates":[{"name":"g"}],"schedulerName":"mine"`:      {"scheduling gates", "scheduler mine"},
-		`,"schedulerName":"default-scheduler"`:                          nil,
-		`,"workloadRef":{"name":"w","podGroup":"g"}`:                    {"a group of pods that is scheduled as one"},
-		`,"volumes":[{"name":"v","iscsi":{"targetPortal":"x"}}]`:        {"volume v without a claim"},
-		`,"volumes":[{"name":"v","emptyDir":{}},{"name":"s","nfs":{}}]`: nil,
+		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway"}]`: nil,
+		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`:  nil,
+		`,"resourceClaims":[{"name":"gpu"}]`:                                                      {"resource claims"},
+		`,"schedulingGates":[{"name":"g"}],"schedulerName":"mine"`:                                {"scheduling gates", "scheduler mine"},
+		`,"schedulerName":"default-scheduler"`:                                                    nil,
+		`,"workloadRef":{"name":"w","podGroup":"g"}`:                                              {"a group of pods that is scheduled as one"},
+		`,"volumes":[{"name":"v","iscsi":{"targetPortal":"x"}}]`:                                  {"volume v without a claim"},
+		`,"volumes":[{"name":"v","emptyDir":{}},{"name":"s","nfs":{}}]`:                           nil,
 	} {
 		if diff := cmp.Diff(want, podOf(t, "", spec, "").Unmodelled); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", spec, diff)
@@ -72,7 +70,9 @@ func TestPodFields(t *testing.T) {
 		"ownerReferences":[{"kind":"Service","name":"x"},{"kind":"ReplicaSet","name":"rs","controller":true}]`,
 		`,"priority":100,"nodeSelector":{"disk":"ssd"},"tolerations":[{"key":"k","operator":"Exists"}],
 		"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}},
-			"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname"}]}},
+			"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname"}]},
+			"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}],"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"z"}}]}},
+		"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway"},{"topologyKey":"b","whenUnsatisfiable":"DoNotSchedule"}],
 		"containers":[{"name":"a","ports":[{"containerPort":1},{"containerPort":80,"hostPort":80,"hostIP":"0.0.0.0","protocol":"TCP"},{"hostPort":53,"hostIP":"192.0.2.1","protocol":"UDP"}]}]`,
 		`"phase":"Running","conditions":[{"type":"Ready","status":"True"}]`)
 	want := disruption.Pod{
@@ -80,6 +80,7 @@ func TestPodFields(t *testing.T) {
 		HostPorts: []string{"TCP//80", "UDP/192.0.2.1/53"}, NodeSelector: map[string]string{"disk": "ssd"},
 		NodeAffinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}}}}},
 		Tolerations:  []corev1.Toleration{{Key: "k", Operator: "Exists"}}, AntiAffinity: []corev1.PodAffinityTerm{{TopologyKey: "kubernetes.io/hostname"}},
+		Affinity: []corev1.PodAffinityTerm{{TopologyKey: "zone"}}, Spread: []corev1.TopologySpreadConstraint{{TopologyKey: "b", WhenUnsatisfiable: corev1.DoNotSchedule}},
 		Priority: 100, DeletionCost: new(int32(-7)),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

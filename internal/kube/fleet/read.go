@@ -17,6 +17,10 @@ import (
 type Clusters interface {
 	// Client returns the client of a cluster, the throttle's own for the zero key.
 	Client(ctx context.Context, of disruption.Key) (client.Client, error)
+	// Answered notes how requests to a cluster ended, and returns what is to be said of an error.
+	Answered(of disruption.Key, err error) error
+	// Keep forgets all clusters but these.
+	Keep(used []disruption.Key)
 }
 
 // Options say what to read. Clusters is required.

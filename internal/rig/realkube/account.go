@@ -1,6 +1,7 @@
 package realkube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -65,21 +66,31 @@ func (k *Kube) Kubeconfig(ctx context.Context, namespace, account, server, file 
 	if err != nil {
 		return err
 	}
-	if server == "" {
-		server = k.URL
+	text, err := k.kubeconfig(token, namespace, server)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
 	}
-	authority, err := os.ReadFile(k.CAFile)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
+	return nil
+}
+
+// AdminKubeconfig is a kubeconfig with which everything is allowed. server is as for Kubeconfig.
+func (k *Kube) AdminKubeconfig(server string) ([]byte, error) {
+	return k.kubeconfig(k.token, "", server)
+}
+
+func (k *Kube) kubeconfig(token, namespace, server string) ([]byte, error) {
+	authority, err := os.ReadFile(k.CAFile)
+	if err != nil {
+		return nil, err
+	}
 	const name = "test"
 	c := clientcmdapi.NewConfig()
-	c.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: authority}
+	c.Clusters[name] = &clientcmdapi.Cluster{Server: cmp.Or(server, k.URL), CertificateAuthorityData: authority}
 	c.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
 	c.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
 	c.CurrentContext = name
-	if err := clientcmd.WriteToFile(*c, file); err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
-	}
-	return nil
+	return clientcmd.Write(*c)
 }

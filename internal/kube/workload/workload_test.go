@@ -1,0 +1,206 @@
+package workload_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var blue = disruption.Key{Namespace: "metal3", Name: "blue"}
+
+// management is the throttle's own cluster. It may refuse to show Secrets.
+type management struct {
+	client.Client
+	refused error
+	asked   int
+}
+
+func newManagement() *management {
+	m := &management{}
+	m.Client = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			if m.asked++; m.refused != nil {
+				return m.refused
+			}
+			return c.Get(ctx, key, o, options...)
+		},
+	}).Build()
+	return m
+}
+
+// hold puts a kubeconfig into the Secret of blue.
+func (m *management) hold(t *testing.T, kubeconfig string) {
+	t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "metal3", Name: "blue-kubeconfig"}, Data: map[string][]byte{"value": []byte(kubeconfig)}}
+	err := m.Create(t.Context(), s)
+	if apierrors.IsAlreadyExists(err) {
+		s.ResourceVersion = ""
+		err = m.Update(t.Context(), s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kubeconfig leads to a server, with more about it and about the user.
+func kubeconfig(server, cluster, user string) string {
+	return fmt.Sprintf("{kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "+
+		"clusters: [{name: c, cluster: {server: %q%s}}], users: [{name: u, user: {%s}}]}", server, cluster, user)
+}
+
+// TestWhatGivesNoClient, and what is said of it.
+func TestWhatGivesNoClient(t *testing.T) {
+	const server, refused = "https://192.0.2.1:6443", "may neither run programs nor name files"
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "blue-kubeconfig", errors.New("no, said RBAC"))
+	for name, row := range map[string]struct {
+		refused    error
+		kubeconfig string
+		want       string
+	}{
+		"absent":           {nil, "", "there is no Secret blue-kubeconfig"},
+		"empty":            {nil, "-", "cannot be used: it has nothing under the key value"},
+		"forbidden":        {forbidden, "", "the throttle may not get the Secret blue-kubeconfig (docs/planned-work.md, workload clusters)"},
+		"away":             {errors.New("connection refused"), "", "the Secret blue-kubeconfig cannot be read: connection refused"},
+		"garbage":          {nil, "[", "the Secret blue-kubeconfig cannot be used"},
+		"no context":       {nil, "{kind: Config}", "the Secret blue-kubeconfig cannot be used"},
+		"a program":        {nil, kubeconfig(server, "", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never}"), refused},
+		"a plugin":         {nil, kubeconfig(server, "", "auth-provider: {name: oidc}"), refused},
+		"a file of tokens": {nil, kubeconfig(server, "", "tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token"), refused},
+		"a file of a CA":   {nil, kubeconfig(server, ", certificate-authority: /etc/passwd", "token: a"), refused},
+		"a certificate":    {nil, kubeconfig(server, "", "client-certificate: /etc/passwd"), refused},
+		"a key":            {nil, kubeconfig(server, "", "client-key: /etc/passwd"), refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newManagement()
+			m.refused = row.refused
+			if row.kubeconfig != "" {
+				m.hold(t, strings.TrimPrefix(row.kubeconfig, "-"))
+			}
+			if c, err := workload.New(m).Client(t.Context(), blue); c != nil || err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v, want %s", err, row.want)
+			}
+		})
+	}
+	m := newManagement()
+	if c, err := workload.New(m).Client(t.Context(), disruption.Key{}); err != nil || c != client.Client(m) || m.asked != 0 {
+		t.Errorf("the own cluster: %v, %v, %d requests", c, err, m.asked)
+	}
+}
+
+// TestCredentialsAreFollowed: a Secret that was renewed counts for the next request, and what went before is closed.
+func TestCredentialsAreFollowed(t *testing.T) {
+	var mu sync.Mutex
+	var tokens []string
+	closed := make(chan net.Conn, 9)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		tokens = append(tokens, r.Header.Get("Authorization")+" "+r.UserAgent())
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"n"}}]}`)
+	}))
+	server.Config.ConnState = func(c net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- c
+		}
+	}
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	m := newManagement()
+	clusters := workload.New(m)
+	clusters.UserAgent = "it"
+	ask := func(token string) {
+		t.Helper()
+		m.hold(t, kubeconfig(server.URL, fmt.Sprintf(", certificate-authority-data: %q", base64.StdEncoding.EncodeToString(authority)), "token: "+token))
+		for range 2 {
+			c, err := clusters.Client(t.Context(), blue)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var nodes corev1.NodeList
+			if err := c.List(t.Context(), &nodes); err != nil || len(nodes.Items) != 1 {
+				t.Fatal(err, nodes.Items)
+			}
+		}
+	}
+	ask("old")
+	ask("new")
+	<-closed // that of the old one
+	if got := strings.Join(tokens, ", "); got != "Bearer old it, Bearer old it, Bearer new it, Bearer new it" {
+		t.Errorf("the server was told %s", got)
+	}
+	clusters.Keep([]disruption.Key{blue})
+	if _, err := clusters.Client(t.Context(), blue); err != nil {
+		t.Fatal(err)
+	}
+	if len(closed) > 0 {
+		t.Error("a connection that is in use was closed")
+	}
+	clusters.Keep(nil)
+	<-closed
+}
+
+// TestAClusterThatDoesNotAnswerIsLeftAlone for a while.
+func TestAClusterThatDoesNotAnswerIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newManagement()
+		m.hold(t, kubeconfig("192.0.2.1:6443", "", "token: a"))
+		clusters := workload.New(m)
+		client := func() error {
+			_, err := clusters.Client(t.Context(), blue)
+			return err
+		}
+		away := errors.New("connection refused")
+		const since = "it does not answer since 2000-01-01T00:00:00Z: connection refused"
+		if err := clusters.Answered(blue, away); err == nil || err.Error() != since || !errors.Is(err, away) {
+			t.Errorf("%v, want %s", err, since)
+		}
+		asked := m.asked
+		<-time.After(30*time.Second - 1)
+		err := client()
+		if err == nil || err.Error() != since || m.asked != asked {
+			t.Errorf("%v after %d requests", err, m.asked-asked)
+		}
+		clusters.Failed(blue, err) // who was not let through tells nothing new
+		<-time.After(1)
+		if err := client(); err != nil {
+			t.Errorf("after 30 s: %v", err)
+		}
+		if err := clusters.Answered(blue, away); err == nil || err.Error() != since {
+			t.Errorf("%v, want the time of the first error", err)
+		}
+		if err := clusters.Answered(blue, nil); err != nil || client() != nil {
+			t.Errorf("it answers: %v, %v", err, client())
+		}
+		if err := clusters.Answered(blue, apierrors.NewUnauthorized("expired")); !apierrors.IsUnauthorized(err) || client() != nil {
+			t.Errorf("a 401: %v, %v", err, client())
+		}
+	})
+}
