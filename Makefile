@@ -5,6 +5,7 @@
 GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/ironic-throttle
+LAB     := $(BIN)/ironic-throttle-lab
 TESTSUM  = $(GO) run ./hack/testsum
 # All packages: ./... leaves out pkg/api, which is a module of its own.
 HOUSE   := github.com/ironic-throttle/ironic-throttle
@@ -13,7 +14,7 @@ HOUSE   := github.com/ironic-throttle/ironic-throttle
 # pkg/api/v* are the tags of the client's module.
 VERSION ?= $(shell test -e .git && git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell test -e .git && git rev-parse HEAD 2>/dev/null)
-LDFLAGS  = -s -w -X main.version=$(VERSION)
+LDFLAGS  = -s -w -X $(HOUSE)/internal/cli.version=$(VERSION)
 
 # The race detector needs cgo and a C compiler; without them the tests run all the
 # same.
@@ -51,7 +52,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack chaos longrun stress limits size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack chaos longrun stress limits size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -60,10 +61,10 @@ help: ## List the targets
 	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-build: $(BINARY) ## Build bin/ironic-throttle
+build: $(BINARY) $(LAB) ## Build bin/ironic-throttle and bin/ironic-throttle-lab
 
-$(BINARY):
-	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/ironic-throttle
+$(BINARY) $(LAB): $(BIN)/%:
+	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 # The first build takes minutes, and go says nothing while it compiles: every so many packages are counted.
 COUNTED = { n=0; while IFS= read -r line; do case $$line in \
@@ -71,13 +72,13 @@ COUNTED = { n=0; while IFS= read -r line; do case $$line in \
   *) n=$$((n + 1)); test $$((n % 50)) -ne 0 || echo "  $$n packages compiled";; esac; done; }
 
 demo: ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--policy bmo")
-	@echo "make demo, 1 of 2: builds $(BINARY); the first time Go fetches modules and compiles some 800 packages, about two minutes on two cores, later seconds"
-	@{ $(MAKE) --no-print-directory build BUILDFLAGS=-v; echo "exit $$?"; } 2>&1 | $(COUNTED)
-	@echo "make demo, 2 of 2: a storm of hosts, about a minute: $(BINARY) demo $(DEMO_FLAGS)"
-	@$(BINARY) demo $(DEMO_FLAGS)
+	@echo "make demo, 1 of 2: builds $(LAB); the first time Go fetches modules and compiles some 800 packages, about two minutes on two cores, later seconds"
+	@{ $(MAKE) --no-print-directory $(LAB) BUILDFLAGS=-v; echo "exit $$?"; } 2>&1 | $(COUNTED)
+	@echo "make demo, 2 of 2: a storm of hosts, about a minute: $(LAB) demo $(DEMO_FLAGS)"
+	@$(LAB) demo $(DEMO_FLAGS)
 
-run: $(BINARY) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
-	@BINARY=$(BINARY) NODES=$(RUN_NODES) sh hack/run.sh
+run: $(BINARY) $(LAB) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
+	@BINARY=$(BINARY) LAB=$(LAB) NODES=$(RUN_NODES) sh hack/run.sh
 
 plugin: ## BMO's provisioner that asks the throttle (BMO_SRC=checkout of baremetal-operator, from v0.14 on)
 	@BMO_SRC='$(BMO_SRC)' plugin/build.sh
@@ -232,7 +233,7 @@ ON_MARIADB := ^(TestTrixieSuite|TestThrottleStorm)$$
 e2e-kube: system
 	$(SYSTEM) $(TESTSUM) -- -tags e2e -timeout 60m -count=1 ./e2e/kube
 
-e2e-page: $(BINARY) system
+e2e-page: $(BINARY) $(LAB) system
 	$(GO) build -o $(BIN)/testsum ./hack/testsum
 	cd e2e/page && $(CURDIR)/$(BIN)/testsum -- -timeout 10m -count=1 .
 

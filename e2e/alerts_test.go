@@ -175,8 +175,8 @@ const demoSpeed = 120
 // demoAlerts plays the demo. These alerts fire while a breaker is open, and none at the end.
 func demoAlerts(t *testing.T, alerts []string, args ...string) {
 	t.Helper()
-	args = append([]string{"demo", "--hosts", "60", "--limit", "10", "--speed", fmt.Sprint(demoSpeed)}, args...)
-	demo, log := child.Run(t, child.Command{Name: binary, Args: args, Env: child.ProductEnvironment()})
+	args = append([]string{"demo", "--via", "check", "--hosts", "60", "--limit", "10", "--speed", fmt.Sprint(demoSpeed)}, args...)
+	demo, log := child.Run(t, child.Command{Name: labBinary, Args: args, Env: child.ProductEnvironment()})
 	address := regexp.MustCompile(`http://\S+/metrics`)
 	poll(t, "address of /metrics", func() bool { return address.MatchString(log.String()) }, log.String)
 	r := newRecording(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// binary is the product, built once for all tests.
-var binary string
+// binary is the product and labBinary ironic-throttle-lab, built once for all tests.
+var binary, labBinary string
 
 // built runs the tests with the binary there.
 type built struct{ *testing.M }
@@ -27,6 +27,13 @@ func (b built) Run() int {
 	}
 	defer remove()
 	binary = program
+	program, removeLab, err := child.BuildLab()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer removeLab()
+	labBinary = program
 	return b.M.Run()
 }
 

@@ -122,7 +122,7 @@ const tenants = 20
 func serveFakeFleet(t *testing.T, nodes int) (url string) {
 	t.Helper()
 	var at struct{ API string }
-	_, log := child.Serve(t, child.Command{Name: binary, Args: []string{
+	_, log := child.Serve(t, child.Command{Name: labBinary, Args: []string{
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", strconv.Itoa(nodes), "--namespaces", strconv.Itoa(tenants),
 	}}, &at)
 	if at.API == "" {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A fake Ironic and the throttle beside it, on loopback; when one ends, both do.
-# BINARY is the program, NODES how many nodes the fake has (see make run).
+# BINARY and LAB are the programs, NODES how many nodes the fake has (see make run).
 set -eu
 ironic=127.0.0.1:6385
 
@@ -15,7 +15,7 @@ scratch=$(mktemp -d)
 trap 'stop; exit 0' INT TERM
 trap stop EXIT
 
-"$BINARY" fake-ironic --listen "$ironic" --nodes "$NODES" --ready-file "$scratch/fake" &
+"$LAB" fake-ironic --listen "$ironic" --nodes "$NODES" --ready-file "$scratch/fake" &
 fake=$!
 # Not before the fake listens: somebody else may be at that address.
 until [ -e "$scratch/fake" ]; do

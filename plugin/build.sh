@@ -36,8 +36,8 @@ echo "build-plugin: building the plugin, then the operator's load test" >&2
 
 # The test makes a provisioner, which wants an Ironic that answers: the fake one.
 cd "$here/.."
-"$go" build -o "$work/ironic-throttle" ./cmd/ironic-throttle
-"$work/ironic-throttle" fake-ironic --listen 127.0.0.1:0 --max-minor 110 --ready-file "$work/ready" &
+"$go" build -o "$work/lab" ./cmd/ironic-throttle-lab
+"$work/lab" fake-ironic --listen 127.0.0.1:0 --max-minor 110 --ready-file "$work/ready" &
 trap 'kill $! 2>/dev/null || true; rm -rf "$work"' EXIT
 until [ -e "$work/ready" ]; do
 	kill -0 $! || exit 1

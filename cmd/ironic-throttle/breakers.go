@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -43,7 +44,7 @@ func (p *process) breakersCommand() *cobra.Command {
 	var to remote
 	cmd := &cobra.Command{
 		Use: "breakers", Short: "show the circuit breakers, reset or trip one",
-		Long: breakersHelp, Example: breakersExample, Args: noSuchCommand,
+		Long: breakersHelp, Example: breakersExample, Args: cli.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd, p, to, clientError, (*api.Client).Breakers, statusview.Breakers)
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -141,7 +142,7 @@ func (p *process) answer(
 		return a, err
 	}, anyWidth(func(a api.Answer) string { return answerText(a) + "effect:   " + effect(a) + "\n" }))
 	if err == nil && !ready {
-		err = &exitError{code: exitNo}
+		err = cli.Exit(cli.No, nil)
 	}
 	return err
 }

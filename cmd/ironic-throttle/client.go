@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -30,13 +32,13 @@ type remote struct{ server, tokenFile, caFile string }
 
 // remoteFlags adds --server, --token-file and --ca-file.
 func (p *process) remoteFlags(fs *pflag.FlagSet, to *remote) {
-	known := p.environment(serverVariable)
+	known := os.Getenv(serverVariable)
 	if known == "" {
 		known = defaultServer
 	}
 	fs.StringVar(&to.server, "server", known, "`URL` of the throttle [env "+serverVariable+"]")
-	fs.StringVar(&to.tokenFile, "token-file", p.environment(tokenVariable), "`file` with the bearer token to show, by https or on loopback only [env "+tokenVariable+"]")
-	fs.StringVar(&to.caFile, "ca-file", p.environment(caVariable), "`file` with the CAs (PEM) of the throttle's certificate; (default the system's) [env "+caVariable+"]")
+	fs.StringVar(&to.tokenFile, "token-file", os.Getenv(tokenVariable), "`file` with the bearer token to show, by https or on loopback only [env "+tokenVariable+"]")
+	fs.StringVar(&to.caFile, "ca-file", os.Getenv(caVariable), "`file` with the CAs (PEM) of the throttle's certificate; (default the system's) [env "+caVariable+"]")
 }
 
 // client is the API client for r.
@@ -67,16 +69,21 @@ func ask[T any](
 	if err != nil {
 		return to.explain(fault(err))
 	}
-	if p.json {
-		return p.printJSON(answer)
+	if p.JSON {
+		return p.PrintJSON(answer)
 	}
-	return p.print(text(answer, p.columns()))
+	return p.Print(text(answer, p.Columns()))
+}
+
+// anyWidth shows text that a terminal may break where it wants.
+func anyWidth[T any](text func(T) string) func(T, int) string {
+	return func(answer T, _ int) string { return text(answer) }
 }
 
 // explain adds to the error of a throttle that could not be reached where it was looked
 // for, and lines to paste where nobody answered there.
 func (r remote) explain(err error) error {
-	if exitCode(err) != exitUnreachable {
+	if code, _ := cli.Code(err); code != cli.Unreachable {
 		return err
 	}
 	text := r.server + " is what --server says, or " + serverVariable
@@ -84,7 +91,7 @@ func (r remote) explain(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &late) && late.Timeout() {
 		text += "; for a throttle in a cluster try\n  " + strings.Join(r.hints(), "\n  ")
 	}
-	return &exitError{exitUnreachable, fmt.Errorf("%w\n%s", err, text)}
+	return cli.Exit(cli.Unreachable, fmt.Errorf("%w\n%s", err, text))
 }
 
 // hints are command lines that reach a throttle in its pod, where it listens on loopback in

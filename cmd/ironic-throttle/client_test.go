@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 )
 
 // Every command that asks a throttle, as it is given and by name.
@@ -47,17 +49,18 @@ func TestEveryCommandShowsTheToken(t *testing.T) {
 	token := written(t, []byte("sesame\n"))
 	ca := written(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 	flags := []string{"--server", s.URL, "--token-file", token, "--ca-file", ca}
-	environ := []string{serverVariable + "=" + s.URL, tokenVariable + "=" + token, caVariable + "=" + ca}
-	for _, args := range remoteCommands {
-		for name, p := range map[string]*process{"flags": {}, "environment": {environ: environ}} {
+	for _, name := range []string{"flags", "environment"} {
+		if name == "environment" {
+			t.Setenv(serverVariable, s.URL)
+			t.Setenv(tokenVariable, token)
+			t.Setenv(caVariable, ca)
+			flags = nil
+		}
+		for _, args := range remoteCommands {
 			var out, errs bytes.Buffer
-			p.stdout, p.stderr = &out, &errs
-			line := args
-			if name == "flags" {
-				line = slices.Concat(args, flags)
-			}
+			p := &cli.Process{Stdout: &out, Stderr: &errs}
 			shown = nil
-			if got := p.execute(t.Context(), line); got != exitUse || !slices.Equal(shown, []string{"Bearer sesame"}) {
+			if got := p.Execute(t.Context(), root(p), slices.Concat(args, flags)); got != cli.WrongUse || !slices.Equal(shown, []string{"Bearer sesame"}) {
 				t.Errorf("%v by %s: exit code %d, shown %q, %s", args, name, got, shown, &errs)
 			}
 			if !strings.Contains(errs.String(), "jane may not get it") || strings.Contains(errs.String(), "sesame") || out.Len() > 0 {
@@ -78,9 +81,9 @@ func TestCredentialsThatCannotBeUsedAreWrongUse(t *testing.T) {
 			{s.URL, "", "/nowhere", `--ca-file: root CAs: "/nowhere" cannot be read`},
 		} {
 			var out, errs bytes.Buffer
-			p := &process{stdout: &out, stderr: &errs}
-			got := p.execute(t.Context(), slices.Concat(args, []string{"--server", row.server, "--token-file", row.token, "--ca-file", row.ca}))
-			if got != exitUse || !strings.Contains(errs.String(), row.want) || out.Len() > 0 {
+			p := &cli.Process{Stdout: &out, Stderr: &errs}
+			got := p.Execute(t.Context(), root(p), slices.Concat(args, []string{"--server", row.server, "--token-file", row.token, "--ca-file", row.ca}))
+			if got != cli.WrongUse || !strings.Contains(errs.String(), row.want) || out.Len() > 0 {
 				t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %q", args, got, &out, &errs, row.want)
 			}
 		}
@@ -97,8 +100,8 @@ func TestOfAThrottleThatDoesNotAnswerTheAddressIsNamed(t *testing.T) {
 	for _, args := range remoteCommands {
 		for server, ctx := range map[string]context.Context{gone.URL: t.Context(), hangs.URL: ended} {
 			var out, errs bytes.Buffer
-			p := &process{stdout: &out, stderr: &errs}
-			if code := p.execute(ctx, slices.Concat(args, []string{"--server", server})); code != exitUnreachable || out.Len() > 0 {
+			p := &cli.Process{Stdout: &out, Stderr: &errs}
+			if code := p.Execute(ctx, root(p), slices.Concat(args, []string{"--server", server})); code != cli.Unreachable || out.Len() > 0 {
 				t.Errorf("%v: exit code %d, stdout %q", args, code, &out)
 			}
 			want := "\n" + server + " is what --server says, or IRONIC_THROTTLE_URL; for a throttle in a cluster try\n" +

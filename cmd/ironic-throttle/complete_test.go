@@ -6,13 +6,16 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 )
 
 func completed(t *testing.T, server string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	p := &process{stdout: &out, stderr: &bytes.Buffer{}, environ: []string{serverVariable + "=" + server}}
-	if code := p.execute(t.Context(), append([]string{"__complete"}, args...)); code != exitYes {
+	t.Setenv(serverVariable, server)
+	p := &cli.Process{Stdout: &out, Stderr: &bytes.Buffer{}}
+	if code := p.Execute(t.Context(), root(p), append([]string{"__complete"}, args...)); code != cli.Yes {
 		t.Errorf("%v: exit code %d", args, code)
 	}
 	return strings.ReplaceAll(out.String(), "\n", " ")

@@ -5,62 +5,22 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// The exit codes, as scripts know them.
-const (
-	exitYes         = 0 // yes, or done
-	exitNo          = 1 // no: not ready, a limit was broken, or it failed on the way
-	exitUse         = 2 // wrong use or configuration
-	exitUnreachable = 3 // the throttle or Ironic could not be reached
-)
-
-// exitError ends a command with a code. Errors without one come from the
-// parsing of the command line, and are wrong use.
-type exitError struct {
-	code int
-	err  error // nil: there is nothing to say
-}
-
-// Error implements error.
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *exitError) Unwrap() error { return e.err }
-
-// exitCode is the code for an error that a command returned.
-func exitCode(err error) int {
-	var e *exitError
-	switch {
-	case err == nil:
-		return exitYes
-	case errors.As(err, &e):
-		return e.code
-	}
-	return exitUse
-}
-
 // clientError gives an error of the API client its code.
 func clientError(err error) error {
-	var already *exitError
 	var field *api.FieldError
 	var answer *api.Error
 	switch {
-	case errors.As(err, &already):
-		return err
 	case errors.As(err, &field):
-		return &exitError{exitUse, err}
+		return cli.Exit(cli.WrongUse, err)
 	case errors.As(err, &answer) &&
 		slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}, answer.Code):
-		return &exitError{exitUse, err}
+		return cli.Exit(cli.WrongUse, err)
 	}
-	return &exitError{exitUnreachable, err}
+	return cli.Exit(cli.Unreachable, err)
 }
 
 // changeError is clientError for what changes something: that the throttle knows no
@@ -73,10 +33,10 @@ func changeError(err error) error {
 	}
 	switch answer.Code {
 	case http.StatusConflict, http.StatusInternalServerError:
-		return &exitError{exitNo, err}
+		return cli.Exit(cli.No, err)
 	case http.StatusNotFound:
 		if answer.Field != "" {
-			return &exitError{exitNo, err}
+			return cli.Exit(cli.No, err)
 		}
 	}
 	return clientError(err)

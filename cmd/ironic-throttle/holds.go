@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -38,7 +39,7 @@ func (p *process) holdsCommand() *cobra.Command {
 	var to remote
 	cmd := &cobra.Command{
 		Use: "holds", Short: "show failed hosts, and let one be tried again",
-		Long: holdsHelp, Example: holdsExample, Args: noSuchCommand,
+		Long: holdsHelp, Example: holdsExample, Args: cli.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd, p, to, clientError, (*api.Client).Holds, statusview.Holds)
 		},

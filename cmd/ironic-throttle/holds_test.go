@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 )
 
 // What changes something tells a no from a throttle that cannot be asked.
@@ -19,18 +21,18 @@ func TestExitCodesOfChanges(t *testing.T) {
 		body string
 		want int
 	}{
-		{"done", 200, good, exitYes},
-		{"done before", 200, `{"released":false,"changed":false,"message":"m"}`, exitYes},
-		{"no such scope", 400, `{"error":{"code":400,"message":"scope: m","field":"scope"}}`, exitUse},
-		{"without a token", 401, `{"error":{"code":401,"message":"m"}}`, exitUse},
-		{"forbidden", 403, `{"error":{"code":403,"message":"m"}}`, exitUse},
-		{"no such thing", 404, `{"error":{"code":404,"message":"m","field":"name"}}`, exitNo},
-		{"older throttle", 404, `{"error":{"code":404,"message":"no such path"}}`, exitUnreachable},
-		{"something else", 404, `<html>`, exitUnreachable},
-		{"older episode", 409, `{"error":{"code":409,"message":"m","field":"episode"}}`, exitNo},
-		{"not saved", 500, `{"error":{"code":500,"message":"m"}}`, exitNo},
-		{"proxy", 503, `upstream`, exitUnreachable},
-		{"not JSON", 200, `<html>`, exitUnreachable},
+		{"done", 200, good, cli.Yes},
+		{"done before", 200, `{"released":false,"changed":false,"message":"m"}`, cli.Yes},
+		{"no such scope", 400, `{"error":{"code":400,"message":"scope: m","field":"scope"}}`, cli.WrongUse},
+		{"without a token", 401, `{"error":{"code":401,"message":"m"}}`, cli.WrongUse},
+		{"forbidden", 403, `{"error":{"code":403,"message":"m"}}`, cli.WrongUse},
+		{"no such thing", 404, `{"error":{"code":404,"message":"m","field":"name"}}`, cli.No},
+		{"older throttle", 404, `{"error":{"code":404,"message":"no such path"}}`, cli.Unreachable},
+		{"something else", 404, `<html>`, cli.Unreachable},
+		{"older episode", 409, `{"error":{"code":409,"message":"m","field":"episode"}}`, cli.No},
+		{"not saved", 500, `{"error":{"code":500,"message":"m"}}`, cli.No},
+		{"proxy", 503, `upstream`, cli.Unreachable},
+		{"not JSON", 200, `<html>`, cli.Unreachable},
 	} {
 		for _, args := range [][]string{{"holds", "release", "ns/host"}, {"breakers", "reset", "ironic"}, {"breakers", "trip", "ironic", "--for", "1h"}} {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -38,11 +40,11 @@ func TestExitCodesOfChanges(t *testing.T) {
 				_, _ = w.Write([]byte(row.body))
 			}))
 			var out, errs bytes.Buffer
-			p := &process{stdout: &out, stderr: &errs}
-			if got := p.execute(t.Context(), append(args, "--server", s.URL)); got != row.want {
+			p := &cli.Process{Stdout: &out, Stderr: &errs}
+			if got := p.Execute(t.Context(), root(p), append(args, "--server", s.URL)); got != row.want {
 				t.Errorf("%s, %v: exit code %d, want %d", row.name, args, got, row.want)
 			}
-			if (out.Len() > 0) != (row.want == exitYes) || (errs.Len() > 0) == (row.want == exitYes) {
+			if (out.Len() > 0) != (row.want == cli.Yes) || (errs.Len() > 0) == (row.want == cli.Yes) {
 				t.Errorf("%s, %v: stdout %q, stderr %q", row.name, args, &out, &errs)
 			}
 			s.Close()
@@ -59,6 +61,7 @@ func TestHostsAndScopesReachThePath(t *testing.T) {
 		_, _ = w.Write([]byte("{}"))
 	}))
 	defer s.Close()
+	t.Setenv(serverVariable, s.URL)
 	var want []string
 	for _, row := range []struct{ args, want string }{
 		{"holds release metal3/host-1", "POST /v1/holds/metal3/host-1/release {}"},
@@ -71,8 +74,8 @@ func TestHostsAndScopesReachThePath(t *testing.T) {
 		{"holds", "GET /v1/holds "},
 		{"breakers", "GET /v1/breakers "},
 	} {
-		p := &process{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, environ: []string{serverVariable + "=" + s.URL}}
-		if code := p.execute(t.Context(), strings.Fields(row.args)); code != exitYes {
+		p := &cli.Process{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
+		if code := p.Execute(t.Context(), root(p), strings.Fields(row.args)); code != cli.Yes {
 			t.Errorf("%s: exit code %d", row.args, code)
 		}
 		want = append(want, row.want)

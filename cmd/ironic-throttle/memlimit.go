@@ -13,8 +13,8 @@ import (
 // limitMemory tells Go to stay within limitPart of what the control group of this process
 // may take, so that the collector works harder before the kernel kills us. GOMEMLIMIT, which
 // Go reads itself, says otherwise.
-func limitMemory(environment func(string) string, log *slog.Logger) {
-	if set := environment("GOMEMLIMIT"); set != "" {
+func limitMemory(log *slog.Logger) {
+	if set := os.Getenv("GOMEMLIMIT"); set != "" {
 		log.Info("memory limit", "from", "GOMEMLIMIT", "limit", set)
 		return
 	}

@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/lab"
 )
 
 // gosWords are those of strconv, time and encoding packages, which name no rule.
@@ -31,11 +34,11 @@ func numeric(cmd *cobra.Command) []*pflag.Flag {
 	return found
 }
 
-func refused(t *testing.T, environ []string, args ...string) string {
+func refused(t *testing.T, program func(*cli.Process) *cobra.Command, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &process{stdout: &out, stderr: &errs, environ: environ}
-	if code := p.execute(t.Context(), args); code != exitUse || out.Len() > 0 {
+	p := &cli.Process{Stdout: &out, Stderr: &errs}
+	if code := p.Execute(t.Context(), program(p), args); code != cli.WrongUse || out.Len() > 0 {
 		t.Errorf("%v: exit code %d, stdout %q", args, code, &out)
 	}
 	if words := gosWords.FindString(errs.String()); words != "" {
@@ -46,17 +49,19 @@ func refused(t *testing.T, environ []string, args ...string) string {
 
 func TestWrongNumbersInFlagsNameFlagValueAndRule(t *testing.T) {
 	seen := 0
-	for _, cmd := range (&process{}).rootCommand().Commands() {
-		if cmd.Name() == "serve" {
-			continue // TestWrongNumbersInSettings…
-		}
-		for _, f := range numeric(cmd) {
-			for _, value := range wrongNumbers {
-				seen++
-				// Where the value were taken the next flag would end the command.
-				got := refused(t, nil, cmd.Name(), "--"+f.Name+"="+value, "--no-such-flag")
-				if want := fmt.Sprintf("error: --%s %q: must be ", f.Name, value); !strings.HasPrefix(got, want) {
-					t.Errorf("%s: %q, want %q", cmd.Name(), got, want)
+	for _, program := range []func(*cli.Process) *cobra.Command{root, lab.Root} {
+		for _, cmd := range program(&cli.Process{}).Commands() {
+			if cmd.Name() == "serve" {
+				continue // TestWrongNumbersInSettings…
+			}
+			for _, f := range numeric(cmd) {
+				for _, value := range wrongNumbers {
+					seen++
+					// Where the value were taken the next flag would end the command.
+					got := refused(t, program, cmd.Name(), "--"+f.Name+"="+value, "--no-such-flag")
+					if want := fmt.Sprintf("error: --%s %q: must be ", f.Name, value); !strings.HasPrefix(got, want) {
+						t.Errorf("%s: %q, want %q", cmd.Name(), got, want)
+					}
 				}
 			}
 		}
@@ -67,7 +72,7 @@ func TestWrongNumbersInFlagsNameFlagValueAndRule(t *testing.T) {
 }
 
 func TestWrongNumbersInSettingsNameSettingValuePlaceAndRule(t *testing.T) {
-	cmd := (&process{}).serveCommand()
+	cmd := (&process{&cli.Process{}}).serveCommand()
 	variable := regexp.MustCompile(`\[env (\w+)\]`)
 	var flags, file, names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -89,13 +94,13 @@ func TestWrongNumbersInSettingsNameSettingValuePlaceAndRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	places := map[string]string{
-		"flag --":       refused(t, nil, append([]string{"serve"}, flags...)...),
-		"throttle.yaml": refused(t, nil, "serve", "--config", config),
+		"flag --":       refused(t, root, append([]string{"serve"}, flags...)...),
+		"throttle.yaml": refused(t, root, "serve", "--config", config),
 	}
 	for _, name := range names {
 		t.Setenv(name, "many")
 	}
-	places["environment"] = refused(t, nil, "serve")
+	places["environment"] = refused(t, root, "serve")
 	for place, got := range places {
 		for _, name := range names {
 			line := regexp.MustCompile("(?m)^(error: |warning: )?.*" + name + `="many" \(.*` + place + `.*\).* must be .+$`)

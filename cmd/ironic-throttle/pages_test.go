@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -52,8 +53,8 @@ func TestCommandsPageShowsWhatIsPrinted(t *testing.T) {
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
 		var out, errs bytes.Buffer
-		p := &process{stdout: &out, stderr: &errs, width: 80}
-		p.execute(t.Context(), append(strings.Fields(command), "--server", s.URL))
+		p := &cli.Process{Stdout: &out, Stderr: &errs, Width: 80}
+		p.Execute(t.Context(), root(p), append(strings.Fields(command), "--server", s.URL))
 		s.Close()
 		if diff := cmp.Diff(shown(t, "commands.md", "ironic-throttle "+command), out.String()); diff != "" {
 			t.Errorf("%s (-page +printed): %s\n%s", command, &errs, diff)

@@ -5,15 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -45,8 +44,11 @@ const planExample = `  ironic-throttle plan
 
 // planFlags are those of plan.
 type planFlags struct {
-	to                         remote
-	state, export, explain, at string
+	to                             remote
+	state, export, explain, atTime string
+
+	host *disruption.Key // of explain; nil: none
+	at   time.Time       // of atTime; zero: when the state was taken
 }
 
 func (p *process) planCommand() *cobra.Command {
@@ -54,14 +56,23 @@ func (p *process) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan", Short: "say which hosts could be released or provisioned again",
 		Long: planHelp, Example: planExample, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.runPlan(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.read(); err != nil {
+				return err
+			}
+			err := p.runPlan(cmd.Context(), f)
+			if errors.Is(cmd.Context().Err(), context.Canceled) {
+				return cli.Exit(cli.No, errors.New("interrupted"))
+			}
+			return err
+		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&f.explain, "explain", "", "tell of the `host` NAMESPACE/NAME why it is a candidate, or why not")
 	fs.StringVar(&f.export, "export", "", "write what the plan is made of to this `file`")
 	fs.StringVar(&f.state, "state", "", "make the plan of this exported `file`, - for stdin, and ask no throttle")
-	fs.StringVar(&f.at, "at", "", "with --state: as of this `time`, such as 2026-11-24T20:00:00Z; (default when the state was taken)")
+	fs.StringVar(&f.atTime, "at", "", "with --state: as of this `time`, such as 2026-11-24T20:00:00Z; (default when the state was taken)")
 	p.remoteFlags(fs, &f.to)
 	for _, other := range []string{"export", "server", "token-file", "ca-file"} {
 		cmd.MarkFlagsMutuallyExclusive("state", other)
@@ -70,137 +81,110 @@ func (p *process) planCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *process) runPlan(ctx context.Context, f planFlags) error {
-	host, err := f.host()
-	if err != nil {
-		return err
+// read reads what is no text.
+func (f *planFlags) read() error {
+	if f.explain != "" {
+		namespace, name, err := splitHost(f.explain)
+		if err == nil && namespace == "" {
+			err = fmt.Errorf("host %q: must be NAMESPACE/NAME", f.explain)
+		}
+		if f.host = (&disruption.Key{Namespace: namespace, Name: name}); err != nil {
+			return err
+		}
 	}
-	at, err := f.time()
-	if err != nil {
-		return err
-	}
-	err = p.makePlan(ctx, f, host, at)
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return &exitError{exitNo, errors.New("interrupted")}
-	}
-	return err
-}
-
-// host is the one to explain; nil: none.
-func (f planFlags) host() (*disruption.Key, error) {
-	if f.explain == "" {
-		return nil, nil //nolint:nilnil // none is asked for
-	}
-	namespace, name, err := splitHost(f.explain)
-	if err == nil && namespace == "" {
-		err = fmt.Errorf("host %q: must be NAMESPACE/NAME", f.explain)
-	}
-	return &disruption.Key{Namespace: namespace, Name: name}, err
-}
-
-// time is that of --at; zero: the state's.
-func (f planFlags) time() (at time.Time, err error) {
-	switch {
-	case f.at == "":
-		return at, nil
+	switch at, err := time.Parse(time.RFC3339, f.atTime); {
+	case f.atTime == "":
 	case f.state == "":
-		return at, errors.New("--at is for --state: a throttle plans as of now; write its state with --export first")
+		return errors.New("--at is for --state: a throttle plans as of now; write its state with --export first")
+	case err != nil:
+		return fmt.Errorf("--at %q: must be a time such as 2026-11-24T20:00:00Z (RFC 3339)", f.atTime)
+	default:
+		f.at = at
 	}
-	if at, err = time.Parse(time.RFC3339, f.at); err != nil {
-		return at, fmt.Errorf("--at %q: must be a time such as 2026-11-24T20:00:00Z (RFC 3339)", f.at)
-	}
-	return at, nil
+	return nil
 }
 
-func (p *process) makePlan(ctx context.Context, f planFlags, host *disruption.Key, at time.Time) error {
+func (p *process) runPlan(ctx context.Context, f planFlags) error {
 	if f.state != "" {
 		d, err := readState(ctx, f.state)
 		if err != nil {
 			return err
 		}
-		return p.planHere(ctx, d, host, at)
+		return p.planHere(ctx, d, f)
 	}
 	client, err := f.to.client()
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	if f.export != "" {
-		return p.exportPlan(ctx, client, f, host)
-	}
-	if host != nil {
-		e, err := client.PlanExplanation(ctx, host.Namespace, host.Name)
+	switch {
+	case f.export != "":
+		text, err := client.PlanState(ctx)
 		if err != nil {
 			return f.to.explain(planError(err))
 		}
-		return shownPlan(p, e, statusview.PlanExplanation)
+		return p.exportPlan(ctx, text, f)
+	case f.host != nil:
+		e, err := client.PlanExplanation(ctx, f.host.Namespace, f.host.Name)
+		return shownPlan(p, e, f.to.explain(planError(err)), statusview.PlanExplanation)
 	}
 	plan, err := client.Plan(ctx)
-	if err != nil {
-		return f.to.explain(planError(err))
-	}
-	return shownPlan(p, plan, statusview.Plan)
+	return shownPlan(p, plan, f.to.explain(planError(err)), statusview.Plan)
 }
 
 // exportPlan writes the state that a throttle plans with, and makes the plan of it here: what is shown and what is
 // written belong together.
-func (p *process) exportPlan(ctx context.Context, client *api.Client, f planFlags, host *disruption.Key) error {
-	text, err := client.PlanState(ctx)
-	if err != nil {
-		return f.to.explain(planError(err))
-	}
-	if err := writePrivate(f.export, append(bytes.TrimSpace(text), '\n')); err != nil {
-		return &exitError{exitNo, fmt.Errorf("--export: %w", err)}
+func (p *process) exportPlan(ctx context.Context, text []byte, f planFlags) error {
+	if err := cli.WritePrivate(f.export, append(bytes.TrimSpace(text), '\n')); err != nil {
+		return cli.Exit(cli.No, fmt.Errorf("--export: %w", err))
 	}
 	d, err := disruption.ReadDocument(bytes.NewReader(text))
 	if err != nil {
-		return &exitError{exitNo, fmt.Errorf("%s is written, and no plan is made of it here: %w", f.export, err)}
+		return cli.Exit(cli.No, fmt.Errorf("%s is written, and no plan is made of it here: %w", f.export, err))
 	}
-	return p.planHere(ctx, d, host, time.Time{})
+	return p.planHere(ctx, d, f)
 }
 
 // planHere makes and shows the plan of a document.
-func (p *process) planHere(ctx context.Context, d *disruption.Document, host *disruption.Key, at time.Time) error {
-	if at.IsZero() {
-		at = d.State.TakenAt
+func (p *process) planHere(ctx context.Context, d *disruption.Document, f planFlags) error {
+	if f.at.IsZero() {
+		f.at = d.State.TakenAt
 	}
-	if host != nil {
-		if !slices.ContainsFunc(d.State.Hosts, func(h disruption.Host) bool { return h.Key == *host }) {
-			return &exitError{exitNo, fmt.Errorf("there is no BareMetalHost %q", host)}
-		}
-		e, err := disruption.Explain(ctx, &d.State, d.Config, at, *host)
-		if err != nil {
-			return &exitError{exitUse, err}
-		}
-		return shownPlan(p, e, statusview.PlanExplanation)
+	if f.host == nil {
+		plan, err := disruption.Plan(ctx, &d.State, d.Config, f.at)
+		return shownPlan(p, plan, err, statusview.Plan)
 	}
-	plan, err := disruption.Plan(ctx, &d.State, d.Config, at)
-	if err != nil {
-		return &exitError{exitUse, err}
+	if !slices.ContainsFunc(d.State.Hosts, func(h disruption.Host) bool { return h.Key == *f.host }) {
+		return cli.Exit(cli.No, fmt.Errorf("there is no BareMetalHost %q", f.host))
 	}
-	if plan.Actions == nil {
-		plan.Actions = []api.PlanAction{}
-	}
-	return shownPlan(p, plan, statusview.Plan)
+	e, err := disruption.Explain(ctx, &d.State, d.Config, f.at, *f.host)
+	return shownPlan(p, e, err, statusview.PlanExplanation)
 }
 
-func shownPlan[T any](p *process, answer T, text func(T, int) string) error {
-	if p.json {
-		return p.printJSON(answer)
+// shownPlan shows what was answered, if err is nil.
+func shownPlan[T any](p *process, answer T, err error, text func(T, int) string) error {
+	switch {
+	case err != nil:
+		return err
+	case p.JSON:
+		return p.PrintJSON(answer)
 	}
-	return p.print(text(answer, p.columns()))
+	return p.Print(text(answer, p.Columns()))
 }
 
 // planError gives an error of the planner its code: that there is no such host is a no, and that
 // nothing is planned a matter of settings.
 func planError(err error) error {
 	var answer *api.Error
-	if errors.As(err, &answer) && answer.Code == http.StatusNotFound {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answer) && answer.Code == http.StatusNotFound:
 		switch answer.Field {
 		case api.PlanHostUnknown:
-			return &exitError{exitNo, err}
+			return cli.Exit(cli.No, err)
 		case api.PlannerOff:
-			return &exitError{exitUse, err}
+			return cli.Exit(cli.WrongUse, err)
 		}
 	}
 	return clientError(err)
@@ -214,46 +198,28 @@ func readState(ctx context.Context, file string) (*disruption.Document, error) {
 	}
 	read := make(chan result, 1)
 	go func() {
-		var r result
-		in := io.ReadCloser(os.Stdin)
-		if file != "-" {
-			in, r.err = os.Open(file)
-		}
-		if r.err == nil {
-			r.d, r.err = disruption.ReadDocument(in)
-			if file != "-" {
-				_ = in.Close()
-			}
-		}
-		read <- r
+		d, err := documentOf(file)
+		read <- result{d, err}
 	}()
 	select {
 	case r := <-read:
 		if r.err != nil {
-			r.err = &exitError{exitUse, fmt.Errorf("--state %s: %w", file, r.err)}
+			return nil, fmt.Errorf("--state %s: %w", file, r.err)
 		}
-		return r.d, r.err
+		return r.d, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// writePrivate writes a file that only its owner may read; it appears whole, or stays as it was.
-func writePrivate(path string, text []byte) error {
-	part, err := os.CreateTemp(filepath.Dir(path), ".export-*") // 0600
+func documentOf(file string) (*disruption.Document, error) {
+	if file == "-" {
+		return disruption.ReadDocument(os.Stdin)
+	}
+	in, err := os.Open(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.Remove(part.Name()) //nolint:errcheck // gone already when all went well
-	_, err = part.Write(text)
-	if err == nil {
-		err = part.Sync()
-	}
-	if closed := part.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(part.Name(), path)
-	}
-	return err
+	defer in.Close()
+	return disruption.ReadDocument(in)
 }

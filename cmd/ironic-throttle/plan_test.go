@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -44,29 +45,30 @@ func TestPlanOfAThrottle(t *testing.T) {
 		code       int
 		out, errs  string // begins with, has
 	}{
-		{"plan", "plan", map[string]string{"/v1/plan": plan}, exitYes, "Nothing is planned now: 4 hosts wait\n", ""},
-		{"json", "plan -o json", map[string]string{"/v1/plan": plan}, exitYes, "{\n  \"madeAt\": \"2026-11-24T12:00:00Z\",", ""},
-		{"explanation", "plan --explain metal3/host-1", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, exitYes, "A pod came.\n", ""},
-		{"as BMO names it", "plan --explain metal3~host-1 -o json", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, exitYes, "{\n  \"host\": \"metal3/host-1\",", ""},
+		{"plan", "plan", map[string]string{"/v1/plan": plan}, cli.Yes, "Nothing is planned now: 4 hosts wait\n", ""},
+		{"json", "plan -o json", map[string]string{"/v1/plan": plan}, cli.Yes, "{\n  \"madeAt\": \"2026-11-24T12:00:00Z\",", ""},
+		{"explanation", "plan --explain metal3/host-1", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, cli.Yes, "A pod came.\n", ""},
+		{"as BMO names it", "plan --explain metal3~host-1 -o json", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, cli.Yes, "{\n  \"host\": \"metal3/host-1\",", ""},
 		{"no such host", "plan --explain metal3/host-9", map[string]string{"/v1/plan/hosts/metal3/host-9": `{"error":{"code":404,"message":"there is no BareMetalHost \"metal3/host-9\"","field":"name"}}`},
-			exitNo, "", `there is no BareMetalHost "metal3/host-9"`},
-		{"off", "plan", map[string]string{"/v1/plan": off}, exitUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
-		{"off for a host", "plan --explain a/b", map[string]string{"/v1/plan/hosts/a/b": off}, exitUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
-		{"off for an export", "plan --export /nowhere/state.json", map[string]string{"/v1/plan/state": off}, exitUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
-		{"older throttle", "plan", nil, exitUnreachable, "", "no such path"},
-		{"no cluster", "plan", map[string]string{"/v1/plan": `{"error":{"code":502,"message":"there is no plan: reading the cluster: forbidden"}}`}, exitUnreachable, "", "reading the cluster: forbidden"},
-		{"standby", "plan", map[string]string{"/v1/plan": `{"error":{"code":503,"message":"throttle-0 leads","reason":"notLeading"}}`}, exitUnreachable, "", "throttle-0 leads"},
-		{"no namespace", "plan --explain host-1", nil, exitUse, "", "must be NAMESPACE/NAME"},
-		{"time of a throttle", "plan --at 2026-11-24T12:00:00Z", nil, exitUse, "", "--at is for --state"},
-		{"no time", "plan --state x --at noon", nil, exitUse, "", `--at "noon": must be a time`},
-		{"no file", "plan --state /nowhere/state.json", nil, exitUse, "", "--state /nowhere/state.json: open"},
-		{"argument", "plan metal3/host-1", nil, exitUse, "", "unknown command"},
-		{"no directory", "plan --export /nowhere/state.json", map[string]string{"/v1/plan/state": `{"version":1}`}, exitNo, "", "--export: open /nowhere/"},
+			cli.No, "", `there is no BareMetalHost "metal3/host-9"`},
+		{"off", "plan", map[string]string{"/v1/plan": off}, cli.WrongUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
+		{"off for a host", "plan --explain a/b", map[string]string{"/v1/plan/hosts/a/b": off}, cli.WrongUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
+		{"off for an export", "plan --export /nowhere/state.json", map[string]string{"/v1/plan/state": off}, cli.WrongUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
+		{"older throttle", "plan", nil, cli.Unreachable, "", "no such path"},
+		{"no cluster", "plan", map[string]string{"/v1/plan": `{"error":{"code":502,"message":"there is no plan: reading the cluster: forbidden"}}`}, cli.Unreachable, "", "reading the cluster: forbidden"},
+		{"standby", "plan", map[string]string{"/v1/plan": `{"error":{"code":503,"message":"throttle-0 leads","reason":"notLeading"}}`}, cli.Unreachable, "", "throttle-0 leads"},
+		{"no namespace", "plan --explain host-1", nil, cli.WrongUse, "", "must be NAMESPACE/NAME"},
+		{"time of a throttle", "plan --at 2026-11-24T12:00:00Z", nil, cli.WrongUse, "", "--at is for --state"},
+		{"no time", "plan --state x --at noon", nil, cli.WrongUse, "", `--at "noon": must be a time`},
+		{"no file", "plan --state /nowhere/state.json", nil, cli.WrongUse, "", "--state /nowhere/state.json: open"},
+		{"argument", "plan metal3/host-1", nil, cli.WrongUse, "", "unknown command"},
+		{"no directory", "plan --export /nowhere/state.json", map[string]string{"/v1/plan/state": `{"version":1}`}, cli.No, "", "--export: open /nowhere/"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			p := &process{stdout: &out, stderr: &errs, environ: []string{serverVariable + "=" + planServer(t, row.answers).URL}}
-			code := p.execute(t.Context(), strings.Fields(row.args))
+			t.Setenv(serverVariable, planServer(t, row.answers).URL)
+			p := &cli.Process{Stdout: &out, Stderr: &errs}
+			code := p.Execute(t.Context(), root(p), strings.Fields(row.args))
 			if code != row.code || !strings.HasPrefix(out.String(), row.out) || row.out == "" && out.Len() > 0 || !strings.Contains(errs.String(), row.errs) || row.errs == "" && errs.Len() > 0 {
 				t.Errorf("exit code %d, stdout %q, stderr %q; want %d, %q, %q", code, &out, &errs, row.code, row.out, row.errs)
 			}
@@ -77,8 +79,8 @@ func TestPlanOfAThrottle(t *testing.T) {
 func TestStateAndServerExcludeEachOther(t *testing.T) {
 	for _, other := range []string{"--server http://127.0.0.1:1", "--export x.json", "--token-file x", "--ca-file x"} {
 		var out, errs bytes.Buffer
-		p := &process{stdout: &out, stderr: &errs}
-		if code := p.execute(t.Context(), strings.Fields("plan --state x.json "+other)); code != exitUse || !strings.Contains(errs.String(), "state") {
+		p := &cli.Process{Stdout: &out, Stderr: &errs}
+		if code := p.Execute(t.Context(), root(p), strings.Fields("plan --state x.json "+other)); code != cli.WrongUse || !strings.Contains(errs.String(), "state") {
 			t.Errorf("%s: exit code %d, %q", other, code, &errs)
 		}
 	}
@@ -90,7 +92,7 @@ func TestAnExportIsPrivateAndWhole(t *testing.T) {
 	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := writePrivate(file, []byte("new\n")); err != nil {
+	if err := cli.WritePrivate(file, []byte("new\n")); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -117,8 +119,8 @@ func TestAPlanIsInterruptedAtOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var out, errs bytes.Buffer
-		p := &process{stdout: &out, stderr: &errs}
-		if code := p.execute(ctx, args); code != exitNo || errs.String() != "error: interrupted\n" || out.Len() > 0 {
+		p := &cli.Process{Stdout: &out, Stderr: &errs}
+		if code := p.Execute(ctx, root(p), args); code != cli.No || errs.String() != "error: interrupted\n" || out.Len() > 0 {
 			t.Errorf("%v: exit code %d, %q", args, code, &errs)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 )
 
 // madeOfAFile is a block of a page that makes a plan of a file: what changes the file before, the
@@ -33,8 +35,8 @@ func planShown(t *testing.T, before, command string) string {
 		args[2] = filepath.Join("..", "..", args[2])
 	}
 	var out, errs bytes.Buffer
-	p := &process{stdout: &out, stderr: &errs}
-	if code := p.execute(t.Context(), args); code != exitYes {
+	p := &cli.Process{Stdout: &out, Stderr: &errs}
+	if code := p.Execute(t.Context(), root(p), args); code != cli.Yes {
 		t.Fatalf("%s: exit code %d, %s", command, code, &errs)
 	}
 	return out.String()
@@ -72,7 +74,7 @@ func TestPlannedWorkPageShowsWhatIsPrinted(t *testing.T) {
 			t.Errorf("%s %s\nprints\n%s\nand the page shows what is not there:\n%s", before, command, printed, part)
 		}
 	}
-	if want := 4; len(blocks) != want {
+	if want := 2; len(blocks) != want {
 		t.Errorf("%d plans are shown, want %d", len(blocks), want)
 	}
 }

@@ -17,10 +17,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/lab"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ironic-throttle": main})
+	testscript.Main(m, map[string]func(){
+		"ironic-throttle": main, "ironic-throttle-lab": func() { os.Exit(lab.Main()) },
+	})
 }
 
 // TestScripts runs the commands as a user does. Besides the usual verbs of

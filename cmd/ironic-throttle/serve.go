@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 )
 
@@ -45,7 +47,7 @@ func (p *process) serveCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if advanced {
 				config.ShowAdvanced(cmd.Flags())
-				_, err := fmt.Fprint(p.stdout, cmd.Flags().FlagUsages())
+				_, err := fmt.Fprint(p.Stdout, cmd.Flags().FlagUsages())
 				return err
 			}
 			return p.serve(cmd.Context(), config.Sources{Flags: cmd.Flags()}, readyFile)
@@ -53,7 +55,7 @@ func (p *process) serveCommand() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	config.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&readyFile, "ready-file", "", readyFileHelp)
+	cmd.Flags().StringVar(&readyFile, "ready-file", "", cli.ReadyFileHelp)
 	cmd.Flags().BoolVar(&advanced, "help-advanced", false, "show the flags of the advanced settings")
 	return cmd
 }
@@ -62,36 +64,45 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	c, warnings, err := config.Load(from)
 	if err != nil {
 		for _, w := range warnings {
-			fmt.Fprintf(p.stderr, "warning: %s\n", w)
+			fmt.Fprintf(p.Stderr, "warning: %s\n", w)
 		}
-		return &exitError{exitUse, fmt.Errorf("the configuration cannot be used:\n%w", err)}
+		return cli.Exit(cli.WrongUse, fmt.Errorf("the configuration cannot be used:\n%w", err))
 	}
-	if p.environment("GOGC") == "" {
+	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	log := p.logger(c.Log)
-	limitMemory(p.environment, log)
+	limitMemory(log)
 	throttle, err := app.New(ctx, app.Options{
-		Config: c, Warnings: warnings, Reload: &from, Log: log, Version: build().Version,
+		Config: c, Warnings: warnings, Reload: &from, Log: log, Version: cli.Version(),
 	})
 	if err != nil {
-		return &exitError{exitUse, err}
+		return cli.Exit(cli.WrongUse, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	// The listeners are open: who comes now is served as soon as Run does.
-	err = writeReadyFile(readyFile, addresses{
+	err = cli.WriteReadyFile(readyFile, addresses{
 		API: throttle.URL(), Local: throttle.LocalURL(), Health: throttle.HealthURL(), Metrics: throttle.MetricsURL(),
 		Gateway: throttle.GatewayURL(),
 	})
 	if err != nil {
 		stop() // Run closes what New has opened
-		return &exitError{exitUse, errors.Join(err, throttle.Run(ctx))}
+		return cli.Exit(cli.WrongUse, errors.Join(err, throttle.Run(ctx)))
 	}
 	if err := throttle.Run(ctx); err != nil {
-		return &exitError{exitNo, err}
+		return cli.Exit(cli.No, err)
 	}
 	return nil
+}
+
+// addresses are where the throttle can be reached.
+type addresses struct {
+	API     string `json:"api"`
+	Local   string `json:"local,omitempty"`
+	Health  string `json:"health,omitempty"`
+	Metrics string `json:"metrics,omitempty"`
+	Gateway string `json:"gateway,omitempty"`
 }
 
 // logger writes to stderr, so that stdout stays what was asked for.
@@ -102,7 +113,7 @@ func (p *process) logger(l config.Log) *slog.Logger {
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(p.stderr, opts))
+		return slog.New(slog.NewJSONHandler(p.Stderr, opts))
 	}
-	return slog.New(slog.NewTextHandler(p.stderr, opts))
+	return slog.New(slog.NewTextHandler(p.Stderr, opts))
 }

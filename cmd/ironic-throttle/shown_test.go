@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/lab"
 )
 
 // usersPages are the pages that people copy from, by name.
@@ -41,23 +44,23 @@ func usersPages(t *testing.T) map[string]string {
 }
 
 // shownCommand is a command line of ours: in a console block, or in the text.
-var shownCommand = regexp.MustCompile("(?m)(?:^\\$ |^  +|`|[|&;(] ?|-- )(?:[A-Z_]+=\\S+ )*(?:bin/|/)?ironic-throttle((?: (?:[^`\n\\\\#|&;)]|\\\\\n)*)?)(?:$|[`#|&;)])")
+var shownCommand = regexp.MustCompile("(?m)(?:^\\$ |^  +|`|[|&;(] ?|-- )(?:[A-Z_]+=\\S+ )*(?:bin/|/)?ironic-throttle(-lab)?((?: (?:[^`\n\\\\#|&;)]|\\\\\n)*)?)(?:$|[`#|&;)])")
 
 // parses reports what is wrong with a command line.
-func parses(line string) error {
+func parses(program func(*cli.Process) *cobra.Command, line string) error {
 	line = strings.ReplaceAll(line, "\\\n", " ")
 	words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(line))
 	if at := slices.Index(words, ">"); at >= 0 {
 		words = words[:at]
 	}
-	root := (&process{}).rootCommand()
+	root := program(&cli.Process{})
 	root.InitDefaultCompletionCmd(words...)
 	cmd, args, err := root.Find(words)
 	if err != nil {
 		return err
 	}
 	if err := cmd.ParseFlags(args); err != nil {
-		return flagError(cmd, err)
+		return cli.FlagError(cmd, err)
 	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
@@ -72,25 +75,29 @@ func TestEveryCommandThatIsShownCanBeGiven(t *testing.T) {
 			examples(sub)
 		}
 	}
-	examples((&process{}).rootCommand())
+	examples(root(&cli.Process{}))
+	examples(lab.Root(&cli.Process{}))
 	seen := map[string]bool{}
 	for page, text := range texts {
 		for _, m := range shownCommand.FindAllStringSubmatch(text, -1) {
-			line := strings.TrimSpace(m[1])
+			line, program := strings.TrimSpace(m[2]), root
+			if m[1] != "" {
+				program = lab.Root
+			}
 			if strings.ContainsAny(line, "…[") || strings.Contains(line, "COMMAND") {
 				continue // a pattern, or what is left out
 			}
 			seen[line] = true
-			if err := parses(line); err != nil {
-				t.Errorf("%s: ironic-throttle %s: %v", page, line, err)
+			if err := parses(program, line); err != nil {
+				t.Errorf("%s: ironic-throttle%s %s: %v", page, m[1], line, err)
 			}
 		}
 	}
 	if len(seen) < 35 {
 		t.Errorf("found only %d commands: the search is broken: %q", len(seen), slices.Sorted(maps.Keys(seen)))
 	}
-	for _, wrong := range []string{"chek", "status --wach", "holds release", "check --error-count many", "breakers rset ironic"} {
-		if parses(wrong) == nil {
+	for _, wrong := range []string{"chek", "status --wach", "holds release", "check --error-count many", "breakers rset ironic", "demo"} {
+		if parses(root, wrong) == nil {
 			t.Errorf("%s: is no command, and nobody notices", wrong)
 		}
 	}
@@ -110,7 +117,8 @@ func allFlags(cmd *cobra.Command) map[string]bool {
 
 // TestEveryFlagThatIsNamedIs: a page that names one in its text means one of ours.
 func TestEveryFlagThatIsNamedIs(t *testing.T) {
-	known := allFlags((&process{}).rootCommand())
+	known := allFlags(root(&cli.Process{}))
+	maps.Copy(known, allFlags(lab.Root(&cli.Process{})))
 	known["help"] = true
 	found := 0
 	for page, text := range usersPages(t) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -60,10 +61,10 @@ func (p *process) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(seen.Status)
+			if p.JSON {
+				return p.PrintJSON(seen.Status)
 			}
-			return p.print(statusview.Text(seen, p.columns()))
+			return p.Print(statusview.Text(seen, p.Columns()))
 		},
 	}
 	fs := cmd.Flags()
@@ -84,7 +85,7 @@ func (p *process) statusSource(client *api.Client, to remote) statusSource {
 		if shown.Status, err = client.Status(ctx); err != nil {
 			return shown, to.explain(clientError(err))
 		}
-		if p.json {
+		if p.JSON {
 			return shown, nil
 		}
 		var answered *api.Error
@@ -115,7 +116,7 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusSource, interval
 				return printErr
 			}
 		} else if last == nil {
-			fmt.Fprintf(p.stderr, "error: %v\n", err) // once, not at each try
+			fmt.Fprintf(p.Stderr, "error: %v\n", err) // once, not at each try
 		}
 		last = err
 		select {
@@ -130,19 +131,19 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusSource, interval
 const clearScreen = "\x1b[H\x1b[2J"
 
 func (p *process) printStatus(shown statusview.Content, first bool) error {
-	if p.json {
+	if p.JSON {
 		text, err := json.Marshal(shown.Status)
 		if err != nil {
-			return &exitError{exitNo, fmt.Errorf("output: %w", err)}
+			return cli.Exit(cli.No, fmt.Errorf("output: %w", err))
 		}
-		return p.print(string(text) + "\n")
+		return p.Print(string(text) + "\n")
 	}
-	text := statusview.Text(shown, p.columns())
+	text := statusview.Text(shown, p.Columns())
 	switch {
-	case isTerminal(p.stdout):
+	case cli.Terminal(p.Stdout):
 		text = clearScreen + text
 	case !first:
 		text = "\n" + text
 	}
-	return p.print(text)
+	return p.Print(text)
 }

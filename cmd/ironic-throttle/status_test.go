@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -27,7 +28,7 @@ func TestWatchGoesOnWithoutAThrottle(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			p := &process{stdout: &out, stderr: &errs}
+			p := &process{&cli.Process{Stdout: &out, Stderr: &errs}}
 			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 			defer cancel()
 			asked := 0
@@ -50,10 +51,10 @@ func TestWatchGoesOnWithoutAThrottle(t *testing.T) {
 }
 
 func TestOutputThatNobodyTakesIsAnError(t *testing.T) {
-	p := &process{stdout: brokenPipe{}, stderr: &bytes.Buffer{}}
+	p := &cli.Process{Stdout: brokenPipe{}, Stderr: &bytes.Buffer{}}
 	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
-		if code := p.execute(t.Context(), args); code != exitNo {
-			t.Errorf("%v: exit code %d, want %d", args, code, exitNo)
+		if code := p.Execute(t.Context(), root(p), args); code != cli.No {
+			t.Errorf("%v: exit code %d, want %d", args, code, cli.No)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -40,7 +41,7 @@ func (p *process) whyCommand() *cobra.Command {
 				return why, err
 			}, anyWidth(statusview.Why))
 			if err == nil && standing == api.StandingUnknown {
-				err = &exitError{code: exitNo}
+				err = cli.Exit(cli.No, nil)
 			}
 			return err
 		},

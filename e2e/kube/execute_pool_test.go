@@ -15,25 +15,39 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/capiplayer"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// capi is a pool on the API server that a Player plays.
+// capi is a pool on the API server that a Player plays. Its nodes are there too, or of a workload cluster.
 type capi struct {
 	*testing.T
 	*capiplayer.Player
-	core kubernetes.Interface
+	nodes *realkube.Kube
+	core  kubernetes.Interface // of nodes
 }
 
-// playCAPI makes a pool of so many Machines in service, and free hosts.
-func playCAPI(t *testing.T, ns string, replicas, free int) *capi {
+// playCAPI makes a pool of three Machines in service, and free hosts.
+func playCAPI(t *testing.T, ns string, nodes *realkube.Kube, free int) *capi {
 	t.Helper()
 	own, err := kube.NewClient(cluster.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &capi{T: t, core: asAdministrator(t), Player: &capiplayer.Player{Own: own, Nodes: own, Namespace: ns, Infrastructure: "v1beta1"}}
-	if err := c.Start(t.Context(), replicas, free, true); err != nil {
+	c := &capi{T: t, nodes: nodes, Player: &capiplayer.Player{Own: own, Nodes: own, Namespace: ns, Infrastructure: "v1beta1"}}
+	if c.core, err = kubernetes.NewForConfig(nodes.Config()); err != nil {
+		t.Fatal(err)
+	}
+	if nodes != cluster {
+		if c.Nodes, err = kube.NewClient(nodes.Config()); err != nil {
+			t.Fatal(err)
+		}
+		there := &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+		if _, err := c.core.CoreV1().Namespaces().Create(t.Context(), there, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Start(t.Context(), 3, free, true); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -81,7 +95,7 @@ func (c *capi) guardedPod(name, node string) (allow func(n int32)) {
 			SeccompProfile: &core.SeccompProfile{Type: core.SeccompProfileTypeRuntimeDefault},
 		}}}},
 	}
-	if err := cluster.Account(ctx, c.Namespace, "default"); err != nil {
+	if err := c.nodes.Account(ctx, c.Namespace, "default"); err != nil {
 		c.Fatal(err)
 	}
 	made, err := c.core.CoreV1().Pods(c.Namespace).Create(ctx, pod, metav1.CreateOptions{})

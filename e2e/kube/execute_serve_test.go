@@ -192,7 +192,7 @@ func (m *mortal) becomes(uuid string, state ironic.State) {
 func playMortal(t *testing.T) (m *mortal, empty string) {
 	t.Helper()
 	ns := namespace(t, "mortal")
-	m = &mortal{capi: playCAPI(t, ns, 3, 0), ironic: serveIronic(t, 24*time.Hour)}
+	m = &mortal{capi: playCAPI(t, ns, cluster, 0), ironic: serveIronic(t, 24*time.Hour)}
 	hosts, err := m.HostsNow(t.Context())
 	if err != nil {
 		t.Fatal(err)

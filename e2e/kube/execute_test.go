@@ -21,10 +21,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -37,6 +37,7 @@ type executor struct {
 	*capi
 	action api.PlanAction
 	config *rest.Config
+	way    *realkube.Proxy // to the cluster of the nodes
 	log    safeLog
 
 	mu         sync.Mutex
@@ -103,6 +104,18 @@ func (e *executor) Validate(ctx context.Context, _ api.Plan, _ *disruption.State
 
 func (e *executor) Hold() string { return "" }
 
+// clusters are execute.Clusters: the throttle's own one, and another.
+type clusters struct{ own, other client.Client }
+
+func (c clusters) Client(_ context.Context, of disruption.Key) (client.Client, error) {
+	if of == (disruption.Key{}) {
+		return c.own, nil
+	}
+	return c.other, nil
+}
+
+func (c clusters) Answered(_ disruption.Key, err error) error { return err }
+
 // executorRights are those of planner-execute, and what it builds on: the lists of the planner, and Events.
 func executorRights(t *testing.T, ns string) {
 	t.Helper()
@@ -145,10 +158,15 @@ rules:
 }
 
 // newExecutor wants machine-1 of a pool of three to be released, or to be replaced where spare is set.
-func newExecutor(t *testing.T, spare string) *executor {
+func newExecutor(t *testing.T, nodes *realkube.Kube, spare string) *executor {
 	t.Helper()
 	ns, is := namespace(t, "execute"), time.Now()
-	e := &executor{capi: playCAPI(t, ns, 3, min(1, len(spare))), real: is, told: is.Add(2 * time.Minute)}
+	e := &executor{capi: playCAPI(t, ns, nodes, min(1, len(spare))), real: is, told: is.Add(2 * time.Minute)}
+	var err error
+	if e.way, err = nodes.Proxy(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.way.Stop)
 	e.action = api.PlanAction{
 		ID: "a-1", Decision: api.PlanRelease, Reason: api.PlanEmpty, Pool: "MachineDeployment " + ns + "/workers",
 		Hosts: []api.PlanHost{e.target("machine-1")}, Evidence: []string{"no pods"},
@@ -173,8 +191,15 @@ func (e *executor) run(ctx context.Context, hook func(http.RoundTripper) http.Ro
 	if err != nil {
 		e.Fatal(err)
 	}
+	config = e.nodes.Config()
+	config.Host = e.way.URL
+	other, err := kube.NewClient(config)
+	if err != nil {
+		e.Fatal(err)
+	}
 	r := execute.New(execute.Options{
-		Planner: e, Own: own, Clusters: workload.New(own), Namespaces: []string{e.Namespace}, Now: e.now, Every: 100 * time.Millisecond,
+		Planner: e, Own: own, Clusters: clusters{own, other}, Namespaces: []string{e.Namespace},
+		Leading: func() bool { return true }, Now: e.now, Every: 100 * time.Millisecond,
 		Instance: "executor", Log: slog.New(slog.NewTextHandler(&e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err := r.Run(ctx); err != nil {
@@ -215,7 +240,7 @@ func (e *executor) finish(replicas int, meanwhile func()) {
 // The owner gets smaller by one, and the Machine that is marked is the one that goes; with the rights of planner-execute.
 func TestReleaseOfAnEmptyHost(t *testing.T) {
 	t.Parallel()
-	e := newExecutor(t, "")
+	e := newExecutor(t, cluster, "")
 	e.finish(2, nil)
 	events, err := cluster.List(t.Context(), "v1", "events", e.Namespace)
 	if err != nil {
@@ -235,28 +260,40 @@ func TestReleaseOfAnEmptyHost(t *testing.T) {
 }
 
 // The replacement is there before the old node is drained, a PodDisruptionBudget is kept, and then the old Machine goes; with
-// the rights of planner-execute.
+// the rights of planner-execute, and where the nodes are of a workload cluster whose API server is away for a while.
 func TestReplacementOfAHost(t *testing.T) {
 	t.Parallel()
-	e := newExecutor(t, "host-3")
-	old := e.action.Hosts[0]
-	allow := e.guardedPod("web", old.Node)
-	allow(0)
-	e.finish(3, func() {
-		await(t, "eviction that the budget refuses", func() bool {
-			return strings.Contains(e.log.String(), "violate the pod's disruption budget")
-		}, e.log.String)
-		node, err := e.core.CoreV1().Nodes().Get(t.Context(), old.Node, metav1.GetOptions{})
-		if err != nil || !slices.ContainsFunc(node.Spec.Taints, func(x core.Taint) bool {
-			return x.Key == "ironic-throttle.metal3.io/disrupting" && x.Effect == core.TaintEffectNoSchedule
-		}) {
-			t.Errorf("%v, taints %v", err, node.Spec.Taints)
-		}
-		if n := len(e.machines()); n != 4 {
-			t.Errorf("%d Machines while the old node is drained, want 4", n)
-		}
-		allow(1)
-	})
+	for name, nodes := range map[string]*realkube.Kube{"own": cluster, "workload": workloads(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newExecutor(t, nodes, "host-3")
+			old := e.action.Hosts[0]
+			allow := e.guardedPod("web", old.Node)
+			allow(0)
+			e.finish(3, func() {
+				await(t, "eviction that the budget refuses", func() bool {
+					return strings.Contains(e.log.String(), "violate the pod's disruption budget")
+				}, e.log.String)
+				node, err := e.core.CoreV1().Nodes().Get(t.Context(), old.Node, metav1.GetOptions{})
+				if err != nil || !slices.ContainsFunc(node.Spec.Taints, func(x core.Taint) bool {
+					return x.Key == "ironic-throttle.metal3.io/disrupting" && x.Effect == core.TaintEffectNoSchedule
+				}) {
+					t.Errorf("%v, taints %v", err, node.Spec.Taints)
+				}
+				if n := len(e.machines()); n != 4 {
+					t.Errorf("%d Machines while the old node is drained, want 4", n)
+				}
+				if nodes != cluster {
+					e.way.Refuse()
+					await(t, "word that the cluster is away", func() bool {
+						return strings.Contains(e.log.String(), "cluster "+e.Namespace+"/c cannot be read")
+					}, e.log.String)
+					e.way.Mend()
+				}
+				allow(1)
+			})
+		})
+	}
 }
 
 var errDead = errors.New("the process is dead")
@@ -299,7 +336,7 @@ func TestExecutionIsKilledAtEveryWrite(t *testing.T) {
 			for _, after := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %d %v", spare, at, after), func(t *testing.T) {
 					t.Parallel()
-					e := newExecutor(t, spare)
+					e := newExecutor(t, cluster, spare)
 					stop := e.play()
 					var sent atomic.Int64
 					first, kill := context.WithTimeout(t.Context(), time.Minute)

@@ -20,10 +20,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// bin is where make builds the product, and keeps what tests leave behind.
+// bin is where make builds both programs, and keeps what tests leave behind.
 var bin = filepath.Join("..", "..", "bin")
 
-var binary = filepath.Join(bin, "ironic-throttle")
+var binary, labBinary = filepath.Join(bin, "ironic-throttle"), filepath.Join(bin, "ironic-throttle-lab")
 
 // ironicAt is where a fake Ironic listens.
 type ironicAt struct{ API string }
@@ -39,7 +39,7 @@ type throttle struct {
 func serve(t *testing.T, ironic []string, change ...string) *throttle {
 	t.Helper()
 	s := &throttle{T: t}
-	child.Serve(t, child.Command{Name: binary, Args: append([]string{"fake-ironic", "--listen", "127.0.0.1:0"}, ironic...)}, &s.ironic)
+	child.Serve(t, child.Command{Name: labBinary, Args: append([]string{"fake-ironic", "--listen", "127.0.0.1:0"}, ironic...)}, &s.ironic)
 	env := child.ProductEnvironment("IRONIC_ENDPOINT="+s.ironic.API, "IRONIC_THROTTLE_POLL_INTERVAL=1s",
 		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_STARTUP_SETTLE=1s")
 	child.Serve(t, child.Command{Name: binary, Args: []string{"serve"}, Env: append(env, change...)}, &s.at)
@@ -50,7 +50,7 @@ func serve(t *testing.T, ironic []string, change ...string) *throttle {
 // storm plays a storm as a user would, and returns where the page is.
 func storm(t *testing.T, args ...string) (url string) {
 	t.Helper()
-	_, log := child.Run(t, child.Command{Name: binary, Args: append([]string{"demo", "--keep"}, args...)})
+	_, log := child.Run(t, child.Command{Name: labBinary, Args: append([]string{"demo", "--keep", "--via", "check"}, args...)})
 	child.Await(t, 50*time.Millisecond, time.Minute, "page of the demo", func() bool {
 		line, ok := log.Line("throttle: ", " (page)")
 		if ok {

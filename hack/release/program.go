@@ -15,7 +15,8 @@ import (
 var buildFlags = []string{"-trimpath", "-buildvcs=false"}
 
 func (r *release) linkFlags() string {
-	return "-s -w -buildid= -X main.version=" + r.version + " -X main.commit=" + r.commit
+	const set = " -X github.com/ironic-throttle/ironic-throttle/internal/cli."
+	return "-s -w -buildid=" + set + "version=" + r.version + set + "commit=" + r.commit
 }
 
 // buildEnv leaves nothing of the machine's own settings that changes bytes.
@@ -26,10 +27,11 @@ func buildEnv(goarch string) []string {
 	}
 }
 
-// program is one built binary, and what is known of it.
+// program is the built product, and what is known of it.
 type program struct {
 	arch      string
 	binary    []byte
+	lab       []byte // ironic-throttle-lab, which no image has
 	modules   []moduleInfo
 	goVersion string
 }
@@ -72,7 +74,7 @@ func (r *release) programs(ctx context.Context) error {
 	return r.saveIndex(images)
 }
 
-// compile builds the binary for one processor.
+// compile builds both binaries for one processor.
 func (r *release) compile(ctx context.Context, arch string) (program, error) {
 	dir, err := os.MkdirTemp("", "release-")
 	if err != nil {
@@ -80,7 +82,9 @@ func (r *release) compile(ctx context.Context, arch string) (program, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "ironic-throttle")
-	args := slices.Concat([]string{"build"}, buildFlags, []string{"-ldflags", r.linkFlags(), "-o", file, "./cmd/ironic-throttle"})
+	args := slices.Concat([]string{"build"}, buildFlags, []string{
+		"-ldflags", r.linkFlags(), "-o", dir, "./cmd/ironic-throttle", "./cmd/ironic-throttle-lab",
+	})
 	if _, err := r.output(ctx, buildEnv(arch), "go", args...); err != nil {
 		return program{}, err
 	}
@@ -90,6 +94,9 @@ func (r *release) compile(ctx context.Context, arch string) (program, error) {
 	}
 	p := program{arch: arch, goVersion: info.GoVersion}
 	if p.binary, err = os.ReadFile(file); err != nil {
+		return program{}, err
+	}
+	if p.lab, err = os.ReadFile(file + "-lab"); err != nil {
 		return program{}, err
 	}
 	p.modules, err = r.findModules(ctx, info)
@@ -112,11 +119,12 @@ func (r *release) completions(ctx context.Context) (map[string]string, error) {
 	return scripts, nil
 }
 
-// archive writes the tar.gz with the binary and what a person needs beside it.
+// archive writes the tar.gz with both binaries and what a person needs beside it.
 func (r *release) archive(p program, completions map[string]string, licences string) error {
 	top := r.name("_linux_"+p.arch) + "/"
 	files := []file{
 		{path: top + "ironic-throttle", mode: 0o755, content: p.binary},
+		{path: top + "ironic-throttle-lab", mode: 0o755, content: p.lab},
 		{path: top + "LICENSES-OF-OTHERS", content: []byte(licences)},
 	}
 	for path, text := range completions {

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func TestTheArchiveHasWhatAPersonNeeds(t *testing.T) {
 	headers, contents := unpacked(t, plain)
 	top := forArch("") + "/"
 	want := []string{
-		"ironic-throttle", "LICENSE", "LICENSES-OF-OTHERS", "README.md", "CHANGELOG.md",
+		"ironic-throttle", "ironic-throttle-lab", "LICENSE", "LICENSES-OF-OTHERS", "README.md", "CHANGELOG.md",
 		"completion/ironic-throttle.bash", "completion/_ironic-throttle", "completion/ironic-throttle.fish",
 	}
 	for i := range want {
@@ -157,11 +158,25 @@ func TestTheArchiveHasWhatAPersonNeeds(t *testing.T) {
 			t.Errorf("%s lacks %q", path, word)
 		}
 	}
-	program := filepath.Join(t.TempDir(), "ironic-throttle")
-	if err := os.WriteFile(program, contents[top+"ironic-throttle"], 0o755); err != nil {
-		t.Fatal(err)
+	modules := map[string]bool{}
+	for _, name := range []string{"ironic-throttle", "ironic-throttle-lab"} {
+		program := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(program, contents[top+name], 0o755); err != nil {
+			t.Fatal(err)
+		}
+		isTheRelease(t, exec.CommandContext(t.Context(), program, "version", "-o", "json"))
+		info, err := buildinfo.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range info.Deps {
+			if name == "ironic-throttle" {
+				modules[m.Path] = true
+			} else if !modules[m.Path] {
+				t.Errorf("%s has %s, which LICENSES-OF-OTHERS lacks", name, m.Path)
+			}
+		}
 	}
-	isTheRelease(t, exec.CommandContext(t.Context(), program, "version", "-o", "json"))
 }
 
 // isTheRelease runs version and reads what it says of itself.

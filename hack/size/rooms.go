@@ -39,7 +39,7 @@ var rooms = []room{
 		"internal/app/execution.go", "internal/app/planner.go",
 	}},
 	{rest, 4_000, nil},
-	{rig, 13_000, []string{"internal/rig", "hack", "e2e"}},
+	{rig, 13_000, []string{"internal/rig", "hack", "e2e", "cmd/ironic-throttle-lab"}},
 }
 
 // limit holds rooms to a number of lines, from the change on that brought them below it.
@@ -57,6 +57,6 @@ var limits = []limit{
 	{"reading Ironic", []string{reading}, false, 2_300},
 	{"the gateway", []string{proxy}, false, 2_300},
 	{"the tests of both", []string{reading, proxy}, true, 9_100}, // wanted: 9,000
-	{"the cluster", []string{cluster}, false, 3_940},             // wanted: 3,300
-	{"the tests of the cluster", []string{cluster}, true, 2_700},
+	{"the cluster", []string{cluster}, false, 3_920},             // wanted: 3,300
+	{"the tests of the cluster", []string{cluster}, true, 2_650},
 }

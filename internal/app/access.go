@@ -1,10 +1,8 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -44,7 +42,7 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 	if cluster == nil {
 		return p, errors.New("access: who may use the API is asked of a cluster, and there is none: set IRONIC_THROTTLE_KUBERNETES=on")
 	}
-	checker := checked{access.New(cluster.Client, log)}
+	checker := access.New(cluster.Client, log)
 	if c.Guarded() {
 		p.api.access = checker
 	}
@@ -60,13 +58,4 @@ func (d *door) scheme() string {
 		return "https"
 	}
 	return "http"
-}
-
-// checked tells the server what a Checker says.
-type checked struct{ *access.Checker }
-
-// Check implements server.Access.
-func (c checked) Check(ctx context.Context, from netip.Addr, token, path, verb string) (server.Verdict, error) {
-	d, err := c.Checker.Check(ctx, from, token, path, verb)
-	return server.Verdict(d), err
 }

@@ -33,7 +33,6 @@ func heldHost(s *stage) {
 	}
 	s.app.hosts = clusterhosts.New(time.Now, s.app.log)
 	s.app.hosts.Decision, s.app.hosts.HoldChanged = s.app.controller, s.app.holds.Changed
-	s.app.hosts.Leads = func() bool { return true }
 	s.pass(70 * time.Second)
 }
 

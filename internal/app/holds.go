@@ -23,13 +23,13 @@ func (a *App) newHolds(h config.Holdoff) {
 	a.holds = store.New(place, a.now, a.log)
 }
 
-// maxHoldPause bounds the time between two tries to read the ConfigMap of the holds.
-const maxHoldPause = 15 * time.Second
+// holdsPause is between two tries to read the ConfigMap of the holds.
+const holdsPause = 5 * time.Second
 
 // readHolds reads the holds, a ConfigMap however long that takes: who decides without them would let go whom the leader before
 // held. No error of it is final, not even a refusal: an API server that has just started refuses everything.
 func (a *App) readHolds(ctx context.Context) (store.Value, error) {
-	for pause, told := time.Second, ""; ; pause = min(2*pause, maxHoldPause) {
+	for told := ""; ; {
 		kept, err := a.holds.Load(ctx)
 		switch {
 		case err == nil:
@@ -48,7 +48,7 @@ func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 		select {
 		case <-ctx.Done():
 			return kept, context.Cause(ctx)
-		case <-time.After(pause):
+		case <-time.After(holdsPause):
 		}
 	}
 }

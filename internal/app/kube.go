@@ -50,7 +50,6 @@ func (a *App) newKube(o *Options) (err error) {
 	}
 	a.newOperator(o.Config, identity)
 	a.hosts = clusterhosts.New(a.now, a.log)
-	a.hosts.Leads = a.mayStart
 	if a.directory, err = hosts.New(hosts.Options{
 		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log,
 	}); err != nil {

@@ -39,13 +39,13 @@ func (a *App) decide(ctx context.Context) error {
 // kept, and what was learned of limits.
 func (a *App) term(ctx context.Context) error {
 	kept, err := a.readHolds(ctx)
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it was to end before it could begin
-	}
 	if err == nil {
 		err = a.controller.Start(a.now(), kept.Records, kept.Limits)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // it was to end before it could begin
+	case err != nil:
 		return err
 	}
 	a.begun.Store(true)

@@ -29,7 +29,7 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	}
 	if old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
-		h.tellFault(now)
+		h.Recorder.Note(now.Namespace, now.Name, tell.AnnotationIgnored, faultOf(now.Holdoff)) // the status is for others
 	}
 	// Who deletes a Machine takes the image from its host first.
 	if now.Left && !old.Left || now.Bare && !old.Bare {
@@ -64,14 +64,6 @@ func faultOf(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
-}
-
-// tellFault lets whoever looks at a host see that its annotation is ignored: the status is for others. It is told with
-// each ask of the host, too, as the one who led before may not have told it.
-func (h *Hosts) tellFault(host *hosts.Host) {
-	if fault := faultOf(host.Holdoff); fault == "" || h.Leads() {
-		h.Recorder.Note(host.Namespace, host.Name, tell.AnnotationIgnored, fault)
-	}
 }
 
 // release lets a host go whose annotation names its episode. An annotation that comes before we know of the failure

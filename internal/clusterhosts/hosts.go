@@ -30,7 +30,6 @@ type Hosts struct {
 	Directory Directory
 	Recorder  *tell.Recorder // nil: hosts are told nothing
 	Decision  *admission.Controller
-	Leads     func() bool // this process decides
 	// HoldChanged is called when an annotation has released a hold.
 	HoldChanged func()
 
@@ -136,13 +135,9 @@ func (d Told) ReleaseHold(now time.Time, namespace, name, episode string) (api.R
 	return answer, err
 }
 
-// tell lets the owner of a host see an answer to it, where this process decides.
+// tell lets the owner of a host see an answer to it.
 func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
-	if !h.Leads() {
-		return
-	}
 	if host, known := h.Find(ask.Namespace, ask.Name, ask.NodeUUID); known {
-		h.tellFault(&host)
 		h.Recorder.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
 }

@@ -65,12 +65,11 @@ func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {
 	}
 }
 
-// Hold-offs of hosts are above those of the settings. What cannot be read is in the status, and, where this process
-// leads, an Event for the owner of the host, who sees neither that nor our log.
+// Hold-offs of hosts are above those of the settings. What cannot be read is in the status, and an Event for the owner
+// of the host, who sees neither that nor our log.
 func TestHoldoffsOfHosts(t *testing.T) {
-	leads := false
 	h := New(time.Now, slog.New(slog.DiscardHandler))
-	h.Directory, h.Leads, h.Recorder = twoHosts{}, func() bool { return leads }, tell.New(tell.Options{Now: time.Now})
+	h.Directory, h.Recorder = twoHosts{}, tell.New(tell.Options{Now: time.Now})
 	settings := map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour}
 	before := map[string]*hosts.Host{}
 	asks := func(name, holdoff string) {
@@ -81,19 +80,16 @@ func TestHoldoffsOfHosts(t *testing.T) {
 	}
 	for _, step := range []struct {
 		host, text string
-		leads      bool
 		events     int
 		want       map[string]time.Duration // besides b
 	}{
-		{"a", "", false, 0, map[string]time.Duration{"metal3/a": time.Hour}},
-		{"a", "48h", false, 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
-		{"c", "0", false, 0, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/c": 0}},
-		{"a", "soon", false, 0, map[string]time.Duration{"metal3/a": time.Hour, "metal3/c": 0}}, // another one leads
-		{"c", "soon", true, 1, map[string]time.Duration{"metal3/a": time.Hour}},
-		{"c", "", true, 0, map[string]time.Duration{"metal3/a": time.Hour}},
-		{"a", "876000h", true, 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}}, // others would be paused with it, by MAX_FAILED
+		{"a", "", 0, map[string]time.Duration{"metal3/a": time.Hour}},
+		{"a", "48h", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
+		{"c", "0", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/c": 0}},
+		{"c", "soon", 1, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
+		{"c", "", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
+		{"a", "876000h", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}}, // others would be paused with it, by MAX_FAILED
 	} {
-		leads = step.leads
 		asks(step.host, step.text)
 		step.want["metal3/b"] = time.Hour
 		if n := h.Recorder.Counts().Pending; n != step.events {

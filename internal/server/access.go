@@ -11,19 +11,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Access finds out who the holder of a bearer token is, and whether they may do verb,
-// the HTTP method in lower case, on the path of a URL. from is the address at the other
-// end of the connection, the zero Addr where that is unknown. An error means that nobody
-// knows. It is safe for concurrent use and bounds its own time and cost.
+// Access finds out who the holder of a bearer token is, "" for nobody, and whether they may do verb, the HTTP method in
+// lower case, on the path of a URL. from is the address at the other end of the connection, the zero Addr where that is
+// unknown. An error means that nobody knows. It is safe for concurrent use and bounds its own time and cost.
 type Access interface {
-	Check(ctx context.Context, from netip.Addr, token, path, verb string) (Verdict, error)
-}
-
-// Verdict is what an Access has found out.
-type Verdict struct {
-	User    string // who it is
-	Known   bool   // the token is good; else 401
-	Allowed bool   // they may; else 403
+	Check(ctx context.Context, from netip.Addr, token, path, verb string) (user string, allowed bool, err error)
 }
 
 // gate lets requests through to a listener. The zero value lets through all of them.
@@ -55,16 +47,16 @@ func allowed(access Access, w http.ResponseWriter, r *http.Request) (*http.Reque
 		return nil, false
 	}
 	verb := strings.ToLower(r.Method)
-	switch verdict, err := access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
+	switch user, may, err := access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
 	case err != nil:
 		// The cause is the operator's matter, and in the log of who checks.
 		writeError(w, http.StatusServiceUnavailable, "", "who asks cannot be found out now, so nothing was done; ask again")
-	case !verdict.Known:
+	case user == "":
 		unauthorized(w, "the bearer token is not, or no longer, good")
-	case !verdict.Allowed:
-		writeError(w, http.StatusForbidden, "", verdict.User+" may not "+shown(verb)+" "+shown(r.URL.Path))
+	case !may:
+		writeError(w, http.StatusForbidden, "", user+" may not "+shown(verb)+" "+shown(r.URL.Path))
 	default:
-		return r.WithContext(context.WithValue(r.Context(), userKey{}, verdict.User)), true
+		return r.WithContext(context.WithValue(r.Context(), userKey{}, user)), true
 	}
 	return nil, false
 }

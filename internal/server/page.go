@@ -57,8 +57,8 @@ func (s *Server) mayChange(r *http.Request) func(path string) bool {
 			return leads
 		}
 		token, _ := bearer(r)
-		verdict, err := s.opts.Access.Check(r.Context(), remote(r), token, path, "post")
-		return err == nil && verdict.Allowed
+		_, allowed, err := s.opts.Access.Check(r.Context(), remote(r), token, path, "post")
+		return err == nil && allowed
 	}
 }
 

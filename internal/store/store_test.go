@@ -82,7 +82,7 @@ func TestWhatIsPackedIsUnpacked(t *testing.T) {
 
 // A damaged value, or one of another version, is noticed, and none of it counts.
 func TestDamageIsNoticed(t *testing.T) {
-	value := packed(t, records(20))
+	value := packed(t, records(5))
 	good, err := store.Unpack(value)
 	if err != nil {
 		t.Fatal(err)

@@ -61,8 +61,8 @@ func (p *planner) action(d draft) api.PlanAction {
 	if d.decision == api.PlanRelease || d.decision == api.PlanReplace {
 		p.saves(&a, d)
 	}
-	if guess := p.guessed(); guess != "" && d.decision != api.PlanReport {
-		a.Evidence = append(a.Evidence, guess)
+	if t := p.s.Throttle; d.decision != api.PlanReport && (t.ReleaseMinutes <= 0 || t.DeployMinutes <= 0) {
+		a.Evidence = append(a.Evidence, fmt.Sprintf("how long slots are held is not all known yet: %d minutes are taken", defaultMinutes))
 	}
 	a.DisruptionCost = disruptionCost(pods, a.SlotMinutes)
 	a.SavingPerCost = a.SavingPerHour / a.DisruptionCost
@@ -165,22 +165,6 @@ func (p *planner) whyUnder(d draft) []string {
 		all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
 	}
 	return all
-}
-
-// guessed says which durations are not known; "" = all are.
-func (p *planner) guessed() string {
-	var what string
-	switch t := p.s.Throttle; {
-	case t.ReleaseMinutes <= 0 && t.DeployMinutes <= 0:
-		return fmt.Sprintf("how long slots are held is not known yet: %d minutes are taken for each", defaultMinutes)
-	case t.ReleaseMinutes <= 0:
-		what = "a release"
-	case t.DeployMinutes <= 0:
-		what = "a deployment"
-	default:
-		return ""
-	}
-	return fmt.Sprintf("how long %s holds a slot is not known yet: %d minutes are taken", what, defaultMinutes)
 }
 
 // plannedSlots is how many slots planned work may hold at once in a group of L slots: max(1, floor(L/4)) (DC-25).

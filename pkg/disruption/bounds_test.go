@@ -224,7 +224,7 @@ func TestNumbersOfActions(t *testing.T) {
 		"its one pod fits on other nodes and metal3/s-1, a free host at 0.025 an hour", "what is released costs 0.1 an hour", quiet,
 		"Metal3 chooses among 2 free hosts that match MachineDeployment metal3/p: look that it took metal3/s-1 before anything is drained",
 	}
-	guess := func(what string) string { return "how long " + what + " not known yet: 30 minutes are taken" }
+	const guess = "how long slots are held is not all known yet: 30 minutes are taken"
 	for name, row := range map[string]struct {
 		lab             func() *lab
 		change          func(l *lab)
@@ -237,11 +237,11 @@ func TestNumbersOfActions(t *testing.T) {
 		"powered off, says its status": {empty, func(l *lab) { l.s.Hosts[0].PoweredOn = false }, 20, 1, 0.1, 20, found},
 		"by its lease alone":           {empty, func(l *lab) { l.s.Hosts[0].Price = Price{LeasePerHour: new(2.0), LeaseEnds: &noon} }, 20, 1, 2, 20, found},
 		"half a minute":                {empty, func(l *lab) { l.s.Throttle.ReleaseMinutes = 0.5 }, 0.5, 1, 0.1, 0.5, found},
-		"a release is guessed":         {empty, func(l *lab) { l.s.Throttle.ReleaseMinutes = 0 }, 30, 1, 0.1, 30, append(found[:2:2], guess("a release holds a slot is"))},
-		"both are":                     {empty, func(l *lab) { l.s.Throttle = Throttle{Limit: 20} }, 30, 1, 0.1, 30, append(found[:2:2], guess("slots are held is")+" for each")},
+		"a release is guessed":         {empty, func(l *lab) { l.s.Throttle.ReleaseMinutes = 0 }, 30, 1, 0.1, 30, append(found[:2:2], guess)},
+		"both are":                     {empty, func(l *lab) { l.s.Throttle = Throttle{Limit: 20} }, 30, 1, 0.1, 30, append(found[:2:2], guess)},
 		"replaced":                     {replaced, func(*lab) {}, 35, 2, 0.075, 31.0 + 2.0/3, pod},
 		"replaced, of few slots":       {replaced, func(l *lab) { l.s.Throttle.Limit = 7 }, 35, 1, 0.075, 31.0 + 2.0/3, pod},
-		"a deployment is guessed":      {replaced, func(l *lab) { l.s.Throttle.DeployMinutes = 0 }, 50, 2, 0.075, 36.0 + 2.0/3, append(pod[:4:4], guess("a deployment holds a slot is"))},
+		"a deployment is guessed":      {replaced, func(l *lab) { l.s.Throttle.DeployMinutes = 0 }, 50, 2, 0.075, 36.0 + 2.0/3, append(pod[:4:4], guess)},
 		"several": {several, func(*lab) {}, 40, 2, 0.2, 20, []string{
 			"all 2 pods fit on other nodes that are Ready", "what is released costs 0.2 an hour", "metal3/h-0: " + quiet, "metal3/h-1: " + quiet,
 		}},

@@ -1,12 +1,12 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -19,7 +19,6 @@ const (
 	maxNodes    = 100_000
 	maxPods     = 1_000_000
 	maxBudgets  = 100_000
-	maxName     = 253
 )
 
 func bad(field, value, rule string) error {
@@ -73,12 +72,9 @@ func (s *State) check(at string) error {
 	if err := s.Throttle.check(at + ".throttle"); err != nil {
 		return err
 	}
-	for _, check := range []error{
+	return cmp.Or(
 		unique(at+".clusters", maxClusters, s.Clusters, func(c *Cluster) (string, Key) {
-			if c.Key == (Key{}) {
-				return "", Key{Name: "own"} // it has no name
-			}
-			return "of ", c.Key
+			return "", cmp.Or(c.Key, Key{Namespace: "own", Name: "cluster"}) // it has no name
 		}),
 		unique(at+".pools", maxPools, s.Pools, func(q *Pool) (string, Key) { return string(q.Kind), q.Key }),
 		unique(at+".hosts", maxHosts, s.Hosts, func(h *Host) (string, Key) { return "", h.Key }),
@@ -86,14 +82,8 @@ func (s *State) check(at string) error {
 		unique(at+".pods", maxPods, s.Pods, func(q *Pod) (string, Key) { return q.Cluster.String(), q.Key }),
 		unique(at+".daemonSets", maxPods, s.DaemonSets, func(q *Pod) (string, Key) { return q.Cluster.String(), q.Key }),
 		unique(at+".podDisruptionBudgets", maxBudgets, s.Budgets, func(b *PodBudget) (string, Key) { return b.Cluster.String(), b.Key }),
-		s.checkPools(at + ".pools"),
-		s.checkHosts(at + ".hosts"),
-	} {
-		if check != nil {
-			return check
-		}
-	}
-	return nil
+		s.checkPools(at+".pools"), s.checkHosts(at+".hosts"),
+	)
 }
 
 func (s *State) checkPools(at string) error {
@@ -121,23 +111,23 @@ func (s *State) checkPools(at string) error {
 
 // checkHosts looks for two hosts with one Machine, or with one node.
 func (s *State) checkHosts(at string) error {
-	machines, nodes := map[Key]int{}, map[place]int{}
+	machines, nodes := map[Key]bool{}, map[place]bool{}
 	for i := range s.Hosts {
 		h, at := &s.Hosts[i], fmt.Sprintf("%s[%d]", at, i)
 		if m := h.Machine; m != nil {
 			if err := nameable(at+".machine", m.Key); err != nil {
 				return err
 			}
-			if j, ok := machines[m.Key]; ok {
-				return bad(at+".machine", m.String(), fmt.Sprintf("is the Machine of host %d too", j))
+			if machines[m.Key] {
+				return bad(at+".machine", m.String(), "is the Machine of another host too")
 			}
-			machines[m.Key] = i
+			machines[m.Key] = true
 		}
 		on := place{h.Cluster, h.Node}
-		if j, ok := nodes[on]; ok && h.Node != "" {
-			return bad(at+".node", h.Node, fmt.Sprintf("is the node of host %d too", j))
+		if nodes[on] && h.Node != "" {
+			return bad(at+".node", h.Node, "is the node of another host too")
 		}
-		nodes[on] = i
+		nodes[on] = true
 	}
 	return nil
 }
@@ -167,19 +157,13 @@ func unique[T any](at string, most int, all []T, name func(*T) (string, Key)) er
 	return nil
 }
 
-// nameable looks at what a name must be to stand in a command and a sentence.
+// aName is what a name must be to stand in a command and a sentence.
+var aName = regexp.MustCompile(`^[^-/\s\pC][^/\s\pC]{0,252}$`)
+
+// nameable looks at both parts of a name.
 func nameable(at string, k Key) error {
-	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '/' }
-	if k.Name == "" {
-		return bad(at+".name", "", "must not be empty")
-	}
-	for _, part := range []struct{ field, text string }{{".name", k.Name}, {".namespace", k.Namespace}} {
-		switch {
-		case len(part.text) > maxName:
-			return bad(at+part.field, part.text, fmt.Sprintf("is longer than %d bytes", maxName))
-		case strings.HasPrefix(part.text, "-") || strings.ContainsFunc(part.text, odd):
-			return bad(at+part.field, part.text, "is no name of an object")
-		}
-	}
-	return nil
+	return first(
+		must{!aName.MatchString(k.Name), at + ".name", "is no name of an object", k.Name},
+		must{k.Namespace != "" && !aName.MatchString(k.Namespace), at + ".namespace", "is no name of a namespace", k.Namespace},
+	)
 }

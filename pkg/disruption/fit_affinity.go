@@ -18,21 +18,39 @@ const (
 
 func simulated(topology string) bool { return topology == byHost || topology == byZone }
 
-// newZone is the zone of a node that does not exist yet, where that is not known.
-const newZone = "new " + byZone
-
-// domainsOf are the domains of a node by topology: all nodes with the same value of its label. The host name of a node
-// that does not exist yet is one that no other has.
-func domainsOf(n *fitNode) map[string]string {
-	all := map[string]string{}
-	for _, by := range []string{byHost, byZone} {
-		if value, ok := n.Labels[by]; ok && !(n.made && by == byHost) {
-			all[by] = by + " " + value
-		} else if n.made {
-			all[by] = "new " + by
+// locate finds the domains of a node: all nodes with the same value of a topology's label, by number; 0: it is in none.
+// The host name of a node that does not exist yet is one that no other has, and its zone may not be known.
+func (c *cluster) locate(n *fitNode) {
+	id := func(by string, isNew int) int {
+		value, ok := n.Labels[by]
+		if n.made && (by == byHost || !ok) {
+			return len(c.domains) + isNew
 		}
+		if !ok {
+			return 0
+		}
+		id, ok := c.domains[by+" "+value]
+		if !ok {
+			if id = len(c.domains) + 1; !n.made {
+				c.domains[by+" "+value] = id
+			}
+		}
+		return id
 	}
-	return all
+	n.host, n.zone = id(byHost, 2), id(byZone, 3)
+}
+
+func (n *fitNode) domain(by string) int {
+	if by == byHost {
+		return n.host
+	}
+	return n.zone
+}
+
+// unsure reports whether the zone of a node is not known yet.
+func (n *fitNode) unsure() bool {
+	_, ok := n.Labels[byZone]
+	return n.made && !ok
 }
 
 // class is what selectors of pods see of a pod: its namespace, and those of its labels that any of them looks at.
@@ -77,17 +95,22 @@ func whoOf(t corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Sel
 type term struct {
 	by   []string
 	who  []who
-	sums map[spot]int32
+	sums map[spot]int
 }
 
-// spot is where pods are counted for a term: those that it is about and that stay, those that may not, and those that
-// have it, in a domain; "": in all.
-type spot struct{ what, domain string }
+// spot is where pods are counted for a term, in a domain; 0: in all.
+type spot struct {
+	what   what
+	domain int
+}
+
+// what is counted: pods that a term is about and that stay, those that may not, and pods that have the term.
+type what int
 
 const (
-	stay    = "stay"
-	mayStay = "may stay"
-	have    = "have"
+	stay what = iota
+	mayStay
+	have
 )
 
 func (t *term) takes(k *class) bool {
@@ -97,7 +120,7 @@ func (t *term) takes(k *class) bool {
 // readAffinity reads the terms of a pod.
 func (c *cluster) readAffinity(s *shape, p *Pod) {
 	for _, t := range p.AntiAffinity {
-		one := term{[]string{t.TopologyKey}, []who{whoOf(t, p.Namespace, kubelabels.Everything())}, map[spot]int32{}}
+		one := term{[]string{t.TopologyKey}, []who{whoOf(t, p.Namespace, kubelabels.Everything())}, map[spot]int{}}
 		if !simulated(t.TopologyKey) {
 			s.odd, c.wide = fmt.Sprintf("anti-affinity by %q", clip(t.TopologyKey)), append(c.wide, one.who...)
 			continue
@@ -111,7 +134,7 @@ func (c *cluster) readAffinity(s *shape, p *Pod) {
 	if len(p.Affinity) == 0 {
 		return
 	}
-	one := term{sums: map[spot]int32{}}
+	one := term{sums: map[spot]int{}}
 	for _, t := range p.Affinity {
 		if n := t.NamespaceSelector; !simulated(t.TopologyKey) || n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0 {
 			s.odd = fmt.Sprintf("affinity by %q, or to namespaces with certain labels", clip(t.TopologyKey))
@@ -130,7 +153,7 @@ func (c *cluster) readAffinity(s *shape, p *Pod) {
 }
 
 // maxPairs bounds which kinds of pods are about which, and kinds of spread by nodes.
-const maxPairs = 1 << 24
+const maxPairs = 1 << 23
 
 // relate finds out which terms, spreads and budgets are about which pods.
 func (c *cluster) relate(ctx context.Context) error {
@@ -166,13 +189,13 @@ func (c *cluster) relate(ctx context.Context) error {
 }
 
 // count tells terms and spreads that a pod of the shape comes to the node, or leaves it: by is 1 or -1.
-func (s *shape) count(n *fitNode, sure bool, by int32) {
-	what := mayStay
+func (s *shape) count(n *fitNode, sure bool, by int) {
+	of := mayStay
 	if sure {
-		what = stay
+		of = stay
 	}
 	for _, t := range s.terms {
-		t.tally(what, n, by)
+		t.tally(of, n, by)
 	}
 	for _, t := range s.anti {
 		t.tally(have, n, by)
@@ -182,19 +205,19 @@ func (s *shape) count(n *fitNode, sure bool, by int32) {
 	}
 }
 
-func (t *term) tally(what string, n *fitNode, by int32) {
-	t.sums[spot{what, ""}] += by
+func (t *term) tally(of what, n *fitNode, by int) {
+	t.sums[spot{of, 0}] += by
 	for _, topology := range t.by {
-		if d := n.domains[topology]; d != "" {
-			t.sums[spot{what, d}] += by
+		if d := n.domain(topology); d != 0 {
+			t.sums[spot{of, d}] += by
 		}
 	}
 }
 
 // clash reports whether pods are in a domain of the node, of a term that has one topology.
-func (t *term) clash(what string, n *fitNode) bool {
-	d := n.domains[t.by[0]]
-	return d != "" && t.sums[spot{what, d}] > 0
+func (t *term) clash(of what, n *fitNode) bool {
+	d := n.domain(t.by[0])
+	return d != 0 && t.sums[spot{of, d}] > 0
 }
 
 // apart reports whether a pod of the shape may be beside the pods of the node's domains, and they beside it.
@@ -210,9 +233,9 @@ func (s *shape) beside(n *fitNode) bool {
 	if t == nil {
 		return true
 	}
-	first := t.sums[spot{stay, ""}]+t.sums[spot{mayStay, ""}] == 0 && slices.Contains(s.terms, t)
+	first := t.sums[spot{stay, 0}]+t.sums[spot{mayStay, 0}] == 0 && slices.Contains(s.terms, t)
 	return !slices.ContainsFunc(t.by, func(by string) bool {
-		d := n.domains[by]
-		return d == "" || !first && t.sums[spot{stay, d}] == 0
+		d := n.domain(by)
+		return d == 0 || !first && t.sums[spot{stay, d}] == 0
 	})
 }

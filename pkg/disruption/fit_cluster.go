@@ -24,6 +24,7 @@ type cluster struct {
 	spreads table[spread]
 	reads   map[string]bool // labels of pods that any selector looks at
 	wide    []who           // anti-affinities that are not simulated
+	domains map[string]int  // numbers, by topology and value
 
 	names     []string       // of resources
 	lacks     []string       // why a node does not take a pod
@@ -46,16 +47,17 @@ func (p *fitPod) sure() bool { return p.Node != "" && !p.Terminating }
 // fitNode is a node with what is left of it.
 type fitNode struct {
 	*Node
-	at        int  // its place in the list of nodes
-	made      bool // it does not exist yet: it may get more labels than those that are known
-	target    bool // pods may be moved here
-	goes      bool
-	all, free []int64
-	pods      []*fitPod // that run here
-	waiting   []*fitPod // without a node, that would get room here
-	ports     []port    // pods that are placed append theirs, and are taken away in reverse
-	domains   map[string]string
-	leaves    *leaving
+	at         int  // its place in the list of nodes
+	made       bool // it does not exist yet: it may get more labels than those that are known
+	target     bool // pods may be moved here
+	goes       bool
+	all, free  []int64
+	pods       []*fitPod // that run here
+	moving     []*fitPod // of those, that need another place when it goes
+	stuck      string    // why they cannot go wherever they may, but for budgets
+	waiting    []*fitPod // without a node, that would get room here
+	ports      []port    // pods that are placed append theirs, and are taken away in reverse
+	host, zone int       // its domains; 0: in none
 }
 
 // build reads nodes and pods, puts the pods where they are, and gives those without a node their room.
@@ -75,7 +77,7 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 			return err
 		}
 		n.at, c.known[n.Node], named[n.Name] = i, n, n
-		n.domains = domainsOf(n)
+		c.locate(n)
 	}
 	if err := c.relate(ctx); err != nil {
 		return err
@@ -86,6 +88,9 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 			n.ports = append(n.ports, p.ports...)
 			subtract(n.free, p.needs) // VolumesLeft is what is left already
 			p.count(n, p.sure(), 1)
+			if p.moves() {
+				n.moving, n.stuck = append(n.moving, p), cmp.Or(n.stuck, p.holds())
+			}
 		}
 	}
 	c.sortTargets(target)
@@ -157,8 +162,8 @@ func (c *cluster) without(ctx context.Context, nodes []*Node, spare *Node) (p pl
 	if p.blocked = c.keeps(going); p.blocked != "" {
 		return p, nil
 	}
-	c.show(going, false)
-	defer c.show(going, true)
+	c.show(going, -1)
+	defer c.show(going, 1)
 	items := toPlace(going)
 	if p.blocked, err = c.place(ctx, items); err == nil && p.blocked != "" && spare != nil {
 		undo, err := c.addSpare(spare, going)
@@ -182,11 +187,10 @@ func (c *cluster) without(ctx context.Context, nodes []*Node, spare *Node) (p pl
 	return p, nil
 }
 
-// show hides nodes that go, and from affinity and spread their pods too, or shows them again.
-func (c *cluster) show(going []*fitNode, again bool) {
-	by := map[bool]int32{false: -1, true: 1}[again]
+// show hides nodes that go, and from affinity and spread their pods too, or shows them again: by is -1 or 1.
+func (c *cluster) show(going []*fitNode, by int) {
 	for _, n := range going {
-		n.goes = !again
+		n.goes = by < 0
 		for _, p := range slices.Concat(n.pods, n.waiting) {
 			p.count(n, p.sure(), by)
 		}
@@ -194,8 +198,7 @@ func (c *cluster) show(going []*fitNode, again bool) {
 	}
 }
 
-// toPlace lists the pods that need another place, in the order in which they get one: those without a node, then the
-// larger ones.
+// toPlace lists the pods that need another place, in the order in which they get one.
 func toPlace(going []*fitNode) (items []*item) {
 	for _, n := range going {
 		for _, p := range n.waiting {
@@ -203,14 +206,10 @@ func toPlace(going []*fitNode) (items []*item) {
 				items = append(items, &item{fitPod: p, waits: true})
 			}
 		}
-	}
-	slices.SortFunc(items, larger)
-	waiting := len(items)
-	for _, n := range going {
-		for _, p := range n.leaves.moving {
+		for _, p := range n.moving {
 			items = append(items, &item{fitPod: p})
 		}
 	}
-	slices.SortFunc(items[waiting:], larger)
+	slices.SortFunc(items, larger)
 	return items
 }

@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,12 +13,6 @@ import (
 // StatefulSet makes the successor of a pod that terminates when that has ended; others have made it before.
 func (p *Pod) moves() bool {
 	return !p.Bound() && (!p.Terminating || strings.HasPrefix(p.Owner, "StatefulSet/"))
-}
-
-// leaving is what a node's going means to its pods.
-type leaving struct {
-	why    string    // they cannot go; "" = they can, as far as budgets allow it
-	moving []*fitPod // that need another place, by name
 }
 
 // podBudget is a PodBudget with its selector read.
@@ -42,20 +35,6 @@ func newBudget(b *PodBudget) podBudget {
 // too; whether it would is not in the state.
 func (b *podBudget) counts(p *Pod) bool {
 	return p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow
-}
-
-// leave says whether pods of a node can be evicted, apart from where they would go. It is computed once.
-func (n *fitNode) leave() *leaving {
-	if n.leaves == nil {
-		n.leaves = &leaving{}
-		for _, p := range n.pods {
-			if p.moves() {
-				n.leaves.moving = append(n.leaves.moving, p)
-				n.leaves.why = cmp.Or(n.leaves.why, p.holds())
-			}
-		}
-	}
-	return n.leaves
 }
 
 // holds says why a pod cannot be evicted, or could not be put anywhere. Nobody evicts one that terminates.
@@ -86,10 +65,10 @@ func (p *fitPod) holds() string {
 func (c *cluster) keeps(going []*fitNode) string {
 	evicted := map[*podBudget][]*fitPod{}
 	for _, n := range going {
-		if why := n.leave().why; why != "" {
-			return why
+		if n.stuck != "" {
+			return n.stuck
 		}
-		for _, p := range n.leaves.moving {
+		for _, p := range n.moving {
 			for _, b := range p.budgets {
 				if !p.Terminating && b.counts(p.Pod) {
 					evicted[b] = append(evicted[b], p)

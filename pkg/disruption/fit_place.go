@@ -37,8 +37,11 @@ type item struct {
 	at, began int      // places in the order: where it is, and where its search began
 }
 
-// larger orders items: those that want the larger share of the cluster first, then by name.
+// larger orders items: those without a node, then those that want the larger share of the cluster, then by name.
 func larger(a, b *item) int {
+	if a.waits != b.waits {
+		return map[bool]int{true: -1, false: 1}[a.waits]
+	}
 	return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name))
 }
 
@@ -57,7 +60,7 @@ func (c *cluster) check(it *item, n *fitNode) string {
 	switch a := c.meets(it.shape, n); {
 	case a&endures == 0:
 		return taint
-	case a&selected == 0 || a&guessed != 0 || n.domains[byZone] == newZone && (it.inZone || it.zoned):
+	case a&selected == 0 || a&guessed != 0 || (it.inZone || it.zoned) && n.unsure():
 		return labels
 	case a&mounts == 0:
 		return volume

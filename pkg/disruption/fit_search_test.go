@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestDC10_WaitingPodsComeFirst(t *testing.T) {
@@ -161,7 +162,7 @@ func TestDC10_ASearchGoesBack(t *testing.T) {
 	c := f[Key{}]
 	going := c.nodes[:1]
 	c.keeps(going)
-	c.show(going, false)
+	c.show(going, -1)
 	items := toPlace(going)
 	for _, want := range []struct{ back, failed int }{{0, 4}, {looksBack, -1}, {0, 4}} {
 		if failed, err := c.search(t.Context(), items, want.back); err != nil || failed != want.failed {
@@ -208,4 +209,51 @@ func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 	if !strings.Contains(strings.Join(want, ""), "app-") {
 		t.Fatal("no pod moved at all")
 	}
+}
+
+// fitFleet is a fleet of nodes and pods as Deployments make them: most want CPU and memory alone, a tenth does not
+// want its like beside it, a tenth selects nodes, and one pod in a hundred waits.
+func fitFleet(rng *rand.Rand, nodes, pods int) *State {
+	s := &State{}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, fitNodeOf(fmt.Sprintf("node-%04d", i), fitZone(fmt.Sprint(i%3)), func(n *Node) {
+			n.Allocatable = Resources{"cpu": "32", "memory": "128Gi", "pods": "110", "ephemeral-storage": "400Gi"}
+		}))
+	}
+	free := make([]int, nodes)
+	for i := range pods {
+		app := rng.IntN(max(pods/40, 1))
+		size := 250 * (1 + app%8)
+		n := rng.IntN(nodes)
+		for free[n]+size > 30000 {
+			n = (n + 1) % nodes
+		}
+		p := Pod{
+			Key: Key{Namespace: fmt.Sprintf("team-%02d", app%50), Name: fmt.Sprintf("app-%d-%05d", app, i)}, Node: s.Nodes[n].Name,
+			Owner: fmt.Sprintf("ReplicaSet/app-%d", app), Ready: true,
+			Labels:   map[string]string{"app": fmt.Sprint(app), "pod": fmt.Sprint(i)},
+			Requests: Resources{"cpu": fmt.Sprintf("%dm", size), "memory": fmt.Sprintf("%dMi", size*3)},
+		}
+		switch app % 10 {
+		case 0:
+			p.AntiAffinity = []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint(app)}},
+			}}
+		case 1:
+			p.NodeSelector = map[string]string{"zone": fmt.Sprint(n % 3)}
+		}
+		if i%100 == 99 {
+			p.Node = ""
+		} else {
+			free[n] += size
+		}
+		s.Pods = append(s.Pods, p)
+	}
+	for i := range max(pods/40, 1) {
+		s.Budgets = append(s.Budgets, PodBudget{
+			Key: Key{Namespace: fmt.Sprintf("team-%02d", i%50), Name: fmt.Sprintf("app-%d", i)}, Allowed: 1000, Current: true,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint(i)}},
+		})
+	}
+	return s
 }

@@ -39,7 +39,7 @@ func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fle
 	of := func(k Key) *cluster {
 		if f[k] == nil {
 			f[k] = &cluster{
-				known: map[*Node]*fitNode{}, reads: map[string]bool{}, resources: map[string]int{}, pools: map[string]string{}, runs: map[[2]string]bool{},
+				known: map[*Node]*fitNode{}, domains: map[string]int{}, reads: map[string]bool{}, resources: map[string]int{}, pools: map[string]string{}, runs: map[[2]string]bool{},
 			}
 		}
 		return f[k]
@@ -76,7 +76,7 @@ func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fle
 
 // residents are the pods of a node that need another place when it goes, by name.
 func (f fleetSim) residents(n *Node) (all []*Pod) {
-	for _, p := range f[n.Cluster].known[n].leave().moving {
+	for _, p := range f[n.Cluster].known[n].moving {
 		all = append(all, p.Pod)
 	}
 	return all

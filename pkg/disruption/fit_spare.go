@@ -4,11 +4,11 @@ import "cmp"
 
 // addSpare makes the node that does not exist yet the last of the order, with the pods of DaemonSets that would run there.
 func (c *cluster) addSpare(spare *Node, going []*fitNode) (undo func(), err error) {
-	n := &fitNode{Node: spare, made: true, target: true}
+	n := &fitNode{Node: spare, at: len(c.nodes), made: true, target: true}
 	if err := c.equip(n, "replacement"); err != nil {
 		return nil, err
 	}
-	n.domains = domainsOf(n)
+	c.locate(n)
 	c.order = append(c.order, n)
 	c.open(n, 1)
 	daemons := c.daemonsOn(n, going)
@@ -22,9 +22,6 @@ func (c *cluster) addSpare(spare *Node, going []*fitNode) (undo func(), err erro
 			p.count(n, false, -1)
 		}
 		c.open(n, -1)
-		for _, s := range c.spreads.all {
-			delete(s.nodes, n)
-		}
 		c.order = c.order[:len(c.order)-1]
 	}, nil
 }

@@ -14,17 +14,17 @@ import (
 type spread struct {
 	shape           *shape // of one of them
 	by              string
-	skew, least     int32
+	skew, least     int
 	who             who
 	affinity, taint bool // nodes count only where labels, or taints, let the pod in
 
-	nodes   map[*fitNode]bool // that count; but for those that were not asked about
-	domains map[string]spreadDomain
-	fewest  int32 // pods of the domain that has the fewest; -1: to be found out
+	nodes   []bool         // that count, by place; the spare is the last
+	domains []spreadDomain // by number
+	fewest  int            // pods of the domain that has the fewest; -1: to be found out
 }
 
 // spreadDomain has nodes that count, pods on them, and pods that may not stay.
-type spreadDomain struct{ nodes, pods, maybe int32 }
+type spreadDomain struct{ nodes, pods, maybe int }
 
 // readSpread reads the constraints of a pod that forbid a place. One that cannot be read refuses each node.
 func (c *cluster) readSpread(s *shape, p *Pod) {
@@ -49,12 +49,12 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 			continue
 		}
 		*shared = spread{
-			shape: s, by: t.TopologyKey, skew: t.MaxSkew, least: 1, nodes: map[*fitNode]bool{}, domains: map[string]spreadDomain{},
+			shape: s, by: t.TopologyKey, skew: int(t.MaxSkew), least: 1,
 			affinity: t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor,
 			taint:    t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
 		}
 		if t.MinDomains != nil {
-			shared.least = *t.MinDomains
+			shared.least = int(*t.MinDomains)
 		}
 		selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
 		if err != nil {
@@ -66,17 +66,17 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 }
 
 // open lets a node count for spreads, or no more: by is 1 or -1.
-func (c *cluster) open(n *fitNode, by int32) {
+func (c *cluster) open(n *fitNode, by int) {
 	for _, s := range c.spreads.all {
-		counts, asked := s.nodes[n]
-		if !asked {
-			counts = c.eligible(s, n)
-			s.nodes[n] = counts
+		if s.nodes == nil {
+			s.nodes, s.domains = make([]bool, len(c.nodes)+1), make([]spreadDomain, len(c.domains)+4)
 		}
-		if counts {
-			d := s.domains[n.domains[s.by]]
-			d.nodes += by
-			s.domains[n.domains[s.by]], s.fewest = d, -1
+		if by > 0 {
+			s.nodes[n.at] = c.eligible(s, n)
+		}
+		if s.nodes[n.at] {
+			s.domains[n.domain(s.by)].nodes += by
+			s.fewest = -1
 		}
 	}
 }
@@ -84,42 +84,37 @@ func (c *cluster) open(n *fitNode, by int32) {
 // eligible reports whether pods on the node count. A node that does not exist yet counts unless it is known not to.
 func (c *cluster) eligible(s *spread, n *fitNode) bool {
 	a := c.meets(s.shape, n)
-	return !slices.ContainsFunc(s.shape.spreads, func(t *spread) bool { return n.domains[t.by] == "" }) &&
+	return !slices.ContainsFunc(s.shape.spreads, func(t *spread) bool { return n.domain(t.by) == 0 }) &&
 		(!s.affinity || a&(selected|guessed) != 0) && (!s.taint || a&tolerated != 0)
 }
 
 // count counts a pod on a node.
-func (s *spread) count(n *fitNode, sure bool, by int32) {
-	if !s.nodes[n] {
-		return
-	}
-	d := s.domains[n.domains[s.by]]
-	if sure {
+func (s *spread) count(n *fitNode, sure bool, by int) {
+	if d := &s.domains[n.domain(s.by)]; s.nodes[n.at] && sure {
 		d.pods, s.fewest = d.pods+by, -1
-	} else {
+	} else if s.nodes[n.at] {
 		d.maybe += by
 	}
-	s.domains[n.domains[s.by]] = d
 }
 
 // even reports whether one more pod of the shape on the node keeps to its spreads. Pods that may not stay count where
 // they are, and not for the domain that has the fewest.
 func (s *shape) even(n *fitNode) bool {
 	return !slices.ContainsFunc(s.spreads, func(t *spread) bool {
-		d := t.domains[n.domains[t.by]]
+		d := t.domains[n.domain(t.by)]
 		sum := d.pods + d.maybe - t.lowest()
 		if slices.Contains(s.counted, t) {
 			sum++ // the pod itself
 		}
-		return n.domains[t.by] == "" || sum > t.skew
+		return n.domain(t.by) == 0 || sum > t.skew
 	})
 }
 
 // lowest is the number of pods of the domain that has the fewest; 0 where there are fewer domains than there must be.
-func (s *spread) lowest() int32 {
+func (s *spread) lowest() int {
 	if s.fewest < 0 {
-		domains := int32(0)
-		s.fewest = math.MaxInt32
+		domains := 0
+		s.fewest = math.MaxInt
 		for _, d := range s.domains {
 			if d.nodes > 0 {
 				domains, s.fewest = domains+1, min(s.fewest, d.pods)

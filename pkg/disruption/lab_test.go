@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -18,82 +17,19 @@ import (
 // noon is the time of all states: a Wednesday.
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// sums is a simulator that adds up CPUs, and knows pods that must stay.
-type sums struct {
-	s      *State
-	target func(n *Node) bool
-	on     map[string][]*Pod // by node
-	calls  int
-	hook   func(call int)
+// counting is the simulator of plans, with a count of what it is asked.
+type counting struct {
+	simulator
+
+	calls int
+	hook  func(call int)
 }
 
-func (u *sums) residents(n *Node) []*Pod {
-	if u.on == nil {
-		u.on = map[string][]*Pod{}
-		for i := range u.s.Pods {
-			if q := &u.s.Pods[i]; !q.DaemonSet && !q.Mirror && !q.Finished && !q.Terminating {
-				u.on[q.Node] = append(u.on[q.Node], q)
-			}
-		}
+func (c *counting) without(ctx context.Context, going []*Node, spare *Node) (placement, error) {
+	if c.calls++; c.hook != nil {
+		c.hook(c.calls)
 	}
-	return u.on[n.Name]
-}
-
-func (u *sums) waits(*Node) bool { return false }
-
-func (u *sums) stuck(n *Node) string {
-	for _, q := range u.residents(n) {
-		if q.DoNotDisrupt {
-			return "pod " + q.String() + " must not be disrupted"
-		}
-	}
-	return ""
-}
-
-func cpus(r Resources) int {
-	n, err := strconv.Atoi(r["cpu"])
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
-func (u *sums) without(ctx context.Context, going []*Node, spare *Node) (placement, error) {
-	if u.calls++; u.hook != nil {
-		u.hook(u.calls)
-	}
-	if err := ctx.Err(); err != nil {
-		return placement{}, err
-	}
-	var to []*Node
-	for i := range u.s.Nodes {
-		if n := &u.s.Nodes[i]; !slices.Contains(going, n) && u.target(n) {
-			to = append(to, n)
-		}
-	}
-	if spare != nil {
-		to = append(to, spare)
-	}
-	room := map[string]int{}
-	for _, n := range to {
-		room[n.Name] = cpus(n.Allocatable)
-		for _, q := range u.residents(n) {
-			room[n.Name] -= cpus(q.Requests)
-		}
-	}
-	var p placement
-	for _, n := range going {
-		for _, q := range u.residents(n) {
-			i := slices.IndexFunc(to, func(n *Node) bool { return room[n.Name] >= cpus(q.Requests) })
-			if i < 0 {
-				return placement{blocked: "pod " + q.String() + " fits on no other node"}, nil
-			}
-			room[to[i].Name] -= cpus(q.Requests)
-			p.usedSpare = p.usedSpare || to[i] == spare
-			p.moves = append(p.moves, move{q, api.PlanMove{Pod: q.String(), To: to[i].Name}})
-		}
-	}
-	return p, nil
+	return c.simulator.without(ctx, going, spare)
 }
 
 // lab is a state with one pool of hosts of 8 CPUs and 400 W, which nothing limits.
@@ -102,7 +38,7 @@ type lab struct {
 	s   State
 	c   Config
 	now time.Time
-	sim *sums
+	sim counting
 }
 
 func newLab(t testing.TB, hosts int) *lab {
@@ -134,11 +70,11 @@ func (l *lab) host() *Host {
 	q := &l.s.Pools[len(l.s.Pools)-1]
 	q.Replicas++
 	l.s.Nodes = append(l.s.Nodes, Node{
-		Name: fmt.Sprintf("n-%d", i), Ready: true, Allocatable: Resources{"cpu": "8"}, FirstReady: noon.Add(-24 * time.Hour),
+		Name: fmt.Sprintf("n-%d", i), Ready: true, Allocatable: Resources{"cpu": "8", "pods": "110"}, FirstReady: noon.Add(-24 * time.Hour),
 	})
 	l.s.Hosts = append(l.s.Hosts, Host{
 		Key: key(fmt.Sprintf("h-%d", i)), NodeUUID: fmt.Sprintf("uuid-%d", i), State: stateProvisioned, Online: true, PoweredOn: true,
-		Consumer: "Metal3Machine metal3/x", Price: watts(400), Capacity: Resources{"cpu": "8"}, Node: fmt.Sprintf("n-%d", i),
+		Consumer: "Metal3Machine metal3/x", Price: watts(400), Capacity: Resources{"cpu": "8", "pods": "110"}, Node: fmt.Sprintf("n-%d", i),
 		Created: noon.Add(-48 * time.Hour),
 		Machine: &Machine{Key: key(fmt.Sprintf("m-%d", i)), Pool: q.Key, PoolKind: q.Kind, TemplateHash: "v1-a"},
 	})
@@ -148,7 +84,7 @@ func (l *lab) host() *Host {
 // spare adds a free host s-I.
 func (l *lab) spare(w float64) *Host {
 	l.s.Hosts = append(l.s.Hosts, Host{
-		Key: key(fmt.Sprintf("s-%d", len(l.s.Hosts))), State: stateAvailable, Price: watts(w), Capacity: Resources{"cpu": "8"},
+		Key: key(fmt.Sprintf("s-%d", len(l.s.Hosts))), State: stateAvailable, Price: watts(w), Capacity: Resources{"cpu": "8", "pods": "110"},
 	})
 	return &l.s.Hosts[len(l.s.Hosts)-1]
 }
@@ -166,13 +102,10 @@ func (l *lab) pod(node, cpu int) *Pod {
 
 func (l *lab) planner() *planner {
 	p := newPlanner(&l.s, l.c, l.now)
-	p.newSim = func(_ context.Context, s *State, target func(n *Node) bool) (simulator, error) {
-		u := &sums{s: s, target: target}
-		if l.sim != nil {
-			u.hook = l.sim.hook
-		}
-		l.sim = u
-		return u, nil
+	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
+		sim, err := newSimulator(ctx, s, target)
+		l.sim.simulator, l.sim.calls = sim, 0
+		return &l.sim, err
 	}
 	return p
 }

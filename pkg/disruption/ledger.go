@@ -13,8 +13,7 @@ type roomKey struct {
 	reason api.PlanReason
 }
 
-// roomFor is what a pool's budgets leave (DC-19 ... DC-21). Hosts are out of service that are not Ready, are being
-// disrupted, are wanted and missing, or are not wanted.
+// roomFor is what a pool's budgets leave (DC-19 ... DC-21).
 func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
 	key := roomKey{q, reason}
 	r, ok := p.rooms[key]
@@ -23,49 +22,35 @@ func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
 		if len(q.Policy.Budgets) > 0 {
 			list = q.Policy.Budgets
 		}
-		r = list.Room(budget.Pool{Size: q.size(), Ready: q.ready - q.surplus(), Busy: q.busy()}, reason, p.now)
+		r = list.Room(q.stands, reason, p.now)
 		p.rooms[key] = r
 	}
 	return r
 }
 
-// size is how many hosts a pool has, or is to have.
-func (q *pool) size() int { return len(q.members) + q.missing() }
-
-// missing are hosts that the pool's owner wants and has not: a Machine that was deleted is made again later.
-func (q *pool) missing() int {
-	if !q.owns() {
-		return 0
+// count is how a pool's hosts stand. A Machine that was deleted is made again later, so what the owner wants and has not
+// is missing; what it has and does not want it is about to take away, and chooses which.
+func (q *pool) count() {
+	wanted, stay := len(q.members), 0
+	if q.name != "" {
+		wanted = q.Replicas
 	}
-	return max(0, q.Replicas-len(q.members))
-}
-
-// surplus are hosts that the pool's owner has and does not want: it is about to take as many away, and chooses which.
-func (q *pool) surplus() int {
-	if !q.owns() {
-		return 0
-	}
-	n := -q.Replicas
 	for _, h := range q.members {
-		if !h.disrupting() {
-			n++
+		switch {
+		case h.disrupting():
+			q.stands.Busy++
+		case h.ready():
+			stay++
+			q.stands.Ready++
+		default:
+			stay++
+			q.stands.Busy++
 		}
 	}
-	return max(0, n)
-}
-
-// owns tells whether somebody keeps the pool at its replicas.
-func (q *pool) owns() bool { return q.name != "" }
-
-// busy counts hosts of a pool that do not serve, or soon will not.
-func (q *pool) busy() int {
-	n := q.missing() + q.surplus()
-	for _, h := range q.members {
-		if h.disrupting() || !h.ready() {
-			n++
-		}
-	}
-	return n
+	missing, surplus := max(0, wanted-len(q.members)), max(0, stay-wanted)
+	q.stands.Size = len(q.members) + missing
+	q.stands.Busy += missing + surplus
+	q.stands.Ready -= surplus
 }
 
 // ledger counts hosts that a plan takes, against the budgets of their pools (DC-19).
@@ -110,7 +95,7 @@ func (l *ledger) why(h *host, reason api.PlanReason) string {
 	if l.of[q] != nil {
 		t = *l.of[q]
 	}
-	if q.owns() && t.hosts >= q.Replicas {
+	if q.name != "" && t.hosts >= q.Replicas {
 		return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.title(), q.Replicas)
 	}
 	for _, r := range append(slices.Clip(t.reasons), reason) {
@@ -136,8 +121,7 @@ func (l *ledger) unready(h *host, gone int, room budget.Room) string {
 	if gone < room.Ready {
 		return ""
 	}
-	stay := h.pool.ready - h.pool.surplus() - gone - 1
-	return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)", h.pool.title(), max(0, stay), room.WhyReady)
+	return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)", h.pool.title(), max(0, h.pool.stands.Ready-gone-1), room.WhyReady)
 }
 
 // within says why not all of these hosts may be disrupted together; "" = they may.

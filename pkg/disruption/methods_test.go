@@ -75,7 +75,7 @@ func TestOneDriftedHostAPass(t *testing.T) {
 	l := used(t, 5, 5)
 	l.c.ConsolidateAfter = Never
 	field("raid", "1", "5")(&l.s.Hosts[0], nil)
-	const why = "pod default/p-0 fits on no other node"
+	const why = "pod default/p-0 fits on no other node: of those that take pods, have 1 too little cpu"
 	if p, e := l.plan(), l.explain("h-0"); len(p.Later) != 1 || p.Later[0].Note != why || e.Summary != "metal3/h-0 is a candidate: Drifted, but it stays for now: "+why {
 		t.Errorf("%+v: %s", p.Later, e.Summary)
 	}
@@ -137,7 +137,7 @@ func TestReplacement(t *testing.T) {
 		{"the same", func(_ *lab, s *Host) { s.Price = watts(400) }, "", "no free host of MachineDeployment metal3/p is cheaper and takes them"},
 		{"its price is not known", func(_ *lab, s *Host) { s.Price = Price{} }, "", ""},
 		{"the old one's price is not known", func(l *lab, _ *Host) { l.s.Hosts[0].Price = Price{} }, "", ""},
-		{"too small", func(_ *lab, s *Host) { s.Capacity = Resources{"cpu": "4"} }, "", "is cheaper and takes them"},
+		{"too small", func(_ *lab, s *Host) { s.Capacity = Resources{"cpu": "4", "pods": "110"} }, "", "is cheaper and takes them"},
 		{"its capacity is not known", func(_ *lab, s *Host) { s.Capacity = nil }, "", ""},
 		{"claimed", func(_ *lab, s *Host) { s.Consumer = "Metal3Machine a/b" }, "", ""},
 		{"being inspected", func(_ *lab, s *Host) { s.State = "inspecting" }, "", ""},
@@ -155,8 +155,8 @@ func TestReplacement(t *testing.T) {
 		{"two new ones would be needed", func(l *lab, s *Host) {
 			l.s.Pods[0].Requests = Resources{"cpu": "4"}
 			l.pod(0, 4)
-			s.Capacity = Resources{"cpu": "5"}
-			l.spare(100).Capacity = Resources{"cpu": "5"}
+			s.Capacity = Resources{"cpu": "5", "pods": "110"}
+			l.spare(100).Capacity = Resources{"cpu": "5", "pods": "110"}
 		}, "", "takes them"},
 		{"preemptible, and none is set", preemptible(0, 1), "", "preemptible hosts are not replaced: PREEMPTIBLE_OPTIONS is 0"},
 		{"preemptible, one of one", preemptible(1, 1), goes, ""},
@@ -209,7 +209,7 @@ func TestReplacementOfSeveral(t *testing.T) {
 		l := used(t, 5, 5)
 		l.s.Hosts[0].Class, l.s.Hosts[1].Class = "a", "a"
 		s := l.spare(400)
-		s.Class, s.Capacity = "a", Resources{"cpu": "16"}
+		s.Class, s.Capacity = "a", Resources{"cpu": "16", "pods": "110"}
 		row.change(l, s)
 		if got := told(l.plan()); got != row.want {
 			t.Errorf("%s: the plan is %q", name, got)
@@ -220,16 +220,16 @@ func TestReplacementOfSeveral(t *testing.T) {
 func TestSizesOfReplacements(t *testing.T) {
 	for small, want := range map[int]string{maxSizes - 1: fmt.Sprintf("SingleNodeConsolidation replace h-0>s-%d", maxSizes), maxSizes: ""} {
 		l := used(t, 20)
-		l.s.Nodes[0].Allocatable = Resources{"cpu": "20"}
+		l.s.Nodes[0].Allocatable = Resources{"cpu": "20", "pods": "110"}
 		for i := range small {
-			l.spare(100).Capacity = Resources{"cpu": fmt.Sprint(i + 1)}
+			l.spare(100).Capacity = Resources{"cpu": fmt.Sprint(i + 1), "pods": "110"}
 		}
-		l.spare(150).Capacity = Resources{"cpu": "20"} // the last
+		l.spare(150).Capacity = Resources{"cpu": "20", "pods": "110"} // the last
 		l.wants(want)
 	}
 	l := used(t, 6)
 	for range 3 {
-		l.spare(100).Capacity = Resources{"cpu": "4"}
+		l.spare(100).Capacity = Resources{"cpu": "4", "pods": "110"}
 	}
 	if l.explain("h-0"); l.sim.calls != 2 {
 		t.Errorf("%d simulations, want one without a new host and one with it", l.sim.calls)

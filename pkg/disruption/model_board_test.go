@@ -55,6 +55,9 @@ func amount(name, text string) (int64, error) {
 	if q.Sign() < 0 {
 		return 0, fmt.Errorf("%s is negative", name)
 	}
+	if q.CmpInt64(1<<50) > 0 {
+		return 1 << 60, nil // more than there is
+	}
 	if name == string(corev1.ResourceCPU) {
 		return q.MilliValue(), nil
 	}

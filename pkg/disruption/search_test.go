@@ -17,7 +17,7 @@ func full(t *testing.T, cpus ...int) *lab {
 	t.Helper()
 	l := newLab(t, len(cpus))
 	for i, n := range cpus {
-		l.s.Nodes[i].Allocatable = Resources{"cpu": strconv.Itoa(n)}
+		l.s.Nodes[i].Allocatable = Resources{"cpu": strconv.Itoa(n), "pods": "110"}
 		l.s.Hosts[i].Price = watts(float64(n) * 200)
 		for range n {
 			l.pod(i, 1)
@@ -52,7 +52,7 @@ func TestSearch(t *testing.T) {
 				l.s.Pods[i].Priority = math.MaxInt32
 			}
 			l.host().DoNotDisrupt = true // there is room for four
-			l.s.Nodes[3].Allocatable = Resources{"cpu": "4"}
+			l.s.Nodes[3].Allocatable = Resources{"cpu": "4", "pods": "110"}
 			return l
 		}, "SingleNodeConsolidation release h-0"},
 		"the one that saves the most":               {func() *lab { l := full(t, 4, 2, 2); l.spare(600); return l }, "MultiNodeConsolidation replace h-0,h-1,h-2>s-3"},
@@ -127,7 +127,7 @@ func TestAPoolIsTriedByItself(t *testing.T) {
 		l.s.Hosts[len(l.s.Hosts)-1].Price = watts(row.watts) // the best of all, with a replacement of its own
 		for pool, cpu := range map[string]int{"p": 5 * row.own, "b": 5} {
 			s := l.spare(100)
-			s.Name, s.Labels, s.Capacity = "s-"+pool, map[string]string{"pool": pool}, Resources{"cpu": strconv.Itoa(cpu)}
+			s.Name, s.Labels, s.Capacity = "s-"+pool, map[string]string{"pool": pool}, Resources{"cpu": strconv.Itoa(cpu), "pods": "110"}
 		}
 		if got := told(l.plan()); !strings.HasPrefix(got, row.prefix) || !strings.HasSuffix(got, row.suffix) {
 			t.Errorf("%+v: the plan is %q", row, got)
@@ -175,7 +175,7 @@ func TestACancelledSearch(t *testing.T) {
 				field("raid", "1", "5")(&l.s.Hosts[0], nil)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			l.sim = &sums{hook: func(int) { cancel() }}
+			l.sim.hook = func(int) { cancel() }
 			if name == "validate" {
 				cancel()
 			}

@@ -71,7 +71,7 @@ func TestDC22_AnyChangeAbandonsThePlan(t *testing.T) {
 		l := used(t, 1)
 		l.spare(100)
 		l.c.Budgets = bounds(t, "100%,ready:1")
-		l.s.Nodes = append(l.s.Nodes, Node{Name: "other", Ready: true, Allocatable: Resources{"cpu": "8"}, FirstReady: noon.Add(-time.Hour)})
+		l.s.Nodes = append(l.s.Nodes, Node{Name: "other", Ready: true, Allocatable: Resources{"cpu": "8", "pods": "110"}, FirstReady: noon.Add(-time.Hour)})
 		return l
 	}
 	for _, tt := range []struct {

@@ -63,7 +63,7 @@ type pool struct {
 	*Pool
 	name     string
 	members  []*host
-	ready    int                // members that are Ready, and not being disrupted
+	stands   budget.Pool
 	selector k8slabels.Selector // nil = not known
 }
 
@@ -179,14 +179,15 @@ func (p *planner) buildHosts() {
 		}
 		if q := h.pool; q != nil && h.Machine != nil {
 			q.members = append(q.members, h)
-			if h.ready() && !h.disrupting() {
-				q.ready++
-			}
 		}
 		h.price, h.unpriced = p.priceOf(h.Host)
 		h.drift = driftOf(h)
 		p.hosts = append(p.hosts, h)
 	}
+	for _, q := range p.pools {
+		q.count()
+	}
+	p.none.count()
 }
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }

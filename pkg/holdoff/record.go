@@ -77,12 +77,12 @@ func (r Record) check() error {
 	return nil
 }
 
-// record is h as it is written at now.
+// record is h as it is written at now. Two clocks are read for that: a rounded time is the same each time.
 func (h host) record(now time.Time) Record {
 	return Record{
 		Version: RecordVersion, UUID: h.uuid, Name: h.name, UID: h.uid, Spec: h.spec,
 		Episodes: []EpisodeRecord{{
-			ID: h.id, Kind: h.kind, State: h.state, Cause: h.cause, Failures: h.failures, Since: wallOf(now, h.since), Released: h.released,
+			ID: h.id, Kind: h.kind, State: h.state, Cause: h.cause, Failures: h.failures, Since: wallOf(now, h.since).Round(time.Millisecond), Released: h.released,
 		}},
 	}
 }

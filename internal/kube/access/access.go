@@ -46,13 +46,6 @@ const (
 
 var errBusy = errors.New("the API server is spared: too many tokens that are new")
 
-// Decision is what is known about who asks for something.
-type Decision struct {
-	User    string // as Kubernetes calls them; "" where they are not Known
-	Known   bool   // the token is good
-	Allowed bool   // and its holder may do what was asked
-}
-
 // Checker finds out who may do what. Make one with New. It is safe for concurrent use and runs nothing in the background
 // but requests, each within 5 s.
 type Checker struct {
@@ -80,22 +73,19 @@ func New(c client.Client, log *slog.Logger) *Checker {
 	}
 }
 
-// Check says who the holder of token is and whether they may do verb, such as get, on path, such as /v1/status. from is
-// the address that the token came from. An error means that nobody knows, and is a no: the API server did not answer
-// within 5 s, or too much would be asked of it.
-func (c *Checker) Check(ctx context.Context, from netip.Addr, token, path, verb string) (Decision, error) {
+// Check says who the holder of token is, "" for nobody, and whether they may do verb, such as get, on path, such as
+// /v1/status. from is the address that the token came from. An error means that nobody knows, and is a no: the API server did
+// not answer within 5 s, or too much would be asked of it.
+func (c *Checker) Check(ctx context.Context, from netip.Addr, token, path, verb string) (user string, allowed bool, err error) {
 	if token == "" || len(token) > maxToken {
-		return Decision{}, nil
+		return "", false, nil
 	}
-	user, err := c.holder(ctx, token, sourceOf(from))
-	if err != nil || user == nil {
-		return Decision{}, err
+	holder, err := c.holder(ctx, token, sourceOf(from))
+	if err != nil || holder == nil {
+		return "", false, err
 	}
-	allowed, err := c.may(ctx, user, path, verb)
-	if err != nil {
-		return Decision{}, err
-	}
-	return Decision{User: user.Username, Known: true, Allowed: allowed}, nil
+	allowed, err = c.may(ctx, holder, path, verb)
+	return holder.Username, allowed, err
 }
 
 // sourceOf is what shares one bound: an IPv4 address, or the network of an IPv6 one, for whoever has one of its addresses

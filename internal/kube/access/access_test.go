@@ -24,10 +24,21 @@ import (
 
 var (
 	home    = netip.MustParseAddr("192.0.2.1")
-	manager = access.Decision{User: "manager", Known: true, Allowed: true}
-	barred  = access.Decision{User: "manager", Known: true}
-	nobody  = access.Decision{}
+	manager = decision{user: "manager", allowed: true}
+	barred  = decision{user: "manager"}
+	nobody  = decision{}
 )
+
+type decision struct {
+	user    string
+	allowed bool
+}
+
+// check asks for the right to get a path.
+func (r *reviews) check(ctx context.Context, from netip.Addr, token, path string) (d decision, err error) {
+	d.user, d.allowed, err = r.Check(ctx, from, token, path, "get")
+	return d, err
+}
 
 // reviews is an API server that answers reviews, after a second.
 type reviews struct {
@@ -82,9 +93,9 @@ func checks(t *testing.T, test func(*testing.T, *reviews)) {
 }
 
 // wants demands an answer, and how many reviews of tokens and rights there were in all.
-func (r *reviews) wants(t *testing.T, token, path string, want access.Decision, tokens, asks int) {
+func (r *reviews) wants(t *testing.T, token, path string, want decision, tokens, asks int) {
 	t.Helper()
-	if got, err := r.Check(t.Context(), home, token, path, "get"); err != nil || got != want {
+	if got, err := r.check(t.Context(), home, token, path); err != nil || got != want {
 		t.Errorf("%s %s: %+v, %v, want %+v", token, path, got, err, want)
 	}
 	r.mu.Lock()
@@ -133,7 +144,7 @@ func TestWithoutTheAPIServerNobodyIsLetIn(t *testing.T) {
 		r.away = errors.New("connection refused")
 		for second := range 120 {
 			<-time.After(time.Second)
-			if d, err := r.Check(t.Context(), home, "good", "/v1/status", "get"); (err == nil) != (second < 59) || (d == manager) != (err == nil) {
+			if d, err := r.check(t.Context(), home, "good", "/v1/status"); (err == nil) != (second < 59) || (d == manager) != (err == nil) {
 				t.Fatalf("after %d s: %+v, %v", second+1, d, err)
 			}
 		}
@@ -141,7 +152,7 @@ func TestWithoutTheAPIServerNobodyIsLetIn(t *testing.T) {
 			t.Errorf("log:\n%s", r.log.String())
 		}
 		r.away = nil
-		if d, err := r.Check(t.Context(), home, "good", "/v1/status", "get"); d != manager || err != nil {
+		if d, err := r.check(t.Context(), home, "good", "/v1/status"); d != manager || err != nil {
 			t.Errorf("%+v, %v", d, err)
 		}
 	})
@@ -151,11 +162,11 @@ func TestOneReviewForAllWhoAskTheSame(t *testing.T) {
 	checks(t, func(t *testing.T, r *reviews) {
 		gone, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { _, _ = r.Check(gone, home, "good", "/v1/status", "get") })
+		all.Go(func() { _, _ = r.check(gone, home, "good", "/v1/status") })
 		synctest.Wait()
 		for range 50 {
 			all.Go(func() {
-				if d, err := r.Check(t.Context(), home, "good", "/v1/status", "get"); d != manager || err != nil {
+				if d, err := r.check(t.Context(), home, "good", "/v1/status"); d != manager || err != nil {
 					t.Errorf("%+v, %v", d, err)
 				}
 			})
@@ -175,7 +186,7 @@ func (r *reviews) flood(t *testing.T, n int, from ...netip.Addr) int {
 	for _, a := range from {
 		for i := range n {
 			all.Go(func() {
-				if _, err := r.Check(t.Context(), a, fmt.Sprint("bad ", a, i, time.Now()), "/v1/status", "get"); err != nil {
+				if _, err := r.check(t.Context(), a, fmt.Sprint("bad ", a, i, time.Now()), "/v1/status"); err != nil {
 					busy.Add(1)
 				}
 			})
@@ -199,10 +210,10 @@ func TestAFloodHoldsUpNobodyElse(t *testing.T) {
 			}
 		}
 		begun := time.Now()
-		if d, err := r.Check(t.Context(), bad, "good", "/v1/status", "get"); d != manager || err != nil || time.Since(begun) > 2*time.Second {
+		if d, err := r.check(t.Context(), bad, "good", "/v1/status"); d != manager || err != nil || time.Since(begun) > 2*time.Second {
 			t.Errorf("who was let in before: %+v, %v after %v", d, err, time.Since(begun))
 		}
-		if d, err := r.Check(t.Context(), home, "other", "/v1/status", "get"); d.User != "jane" || err != nil {
+		if d, err := r.check(t.Context(), home, "other", "/v1/status"); d.user != "jane" || err != nil {
 			t.Errorf("a newcomer from elsewhere: %+v, %v", d, err)
 		}
 		var many []netip.Addr
@@ -214,7 +225,7 @@ func TestAFloodHoldsUpNobodyElse(t *testing.T) {
 		if r.flood(t, 1, many...); r.tokens > before+200 { // 100 at once, 50 a second
 			t.Errorf("%d reviews of 3000 newcomers", r.tokens-before)
 		}
-		if d, err := r.Check(t.Context(), home, "good", "/v1/status", "get"); d != manager || err != nil {
+		if d, err := r.check(t.Context(), home, "good", "/v1/status"); d != manager || err != nil {
 			t.Errorf("who was good before, in the flood: %+v, %v", d, err)
 		}
 	})

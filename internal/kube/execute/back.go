@@ -56,7 +56,7 @@ func (r record) deploy(s *seen, m moment) move {
 		return r.abandon(s, m, "host %s was claimed by %s", r.Spare, holder)
 	case !found(n):
 		return r.waits(m, otherLimit, "Cluster API makes a Machine for %s", r.Pool)
-	case n.host != "" && n.host != r.Spare.String():
+	case n.host != "" && n.host != r.Spare:
 		return r.stop(s, m, "the replacement got host %s, and not %s: the pool's hostSelector must leave no other choice", n.host, r.Spare)
 	case deleted(n):
 		return r.waits(m, deployLimit, "replacement %s is being deleted, and another one comes", keyOf(n))

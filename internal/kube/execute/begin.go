@@ -3,12 +3,10 @@ package execute
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // settled is how old the youngest Machine of a pool must be for another one to come: Machines are told apart by when they
@@ -16,47 +14,20 @@ import (
 const settled = time.Minute
 
 // recordOf is what an action asks for. It does not look at the cluster.
-func recordOf(a api.PlanAction, id string, now time.Time) (r record, err error) {
-	r = record{ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Started: now, Step: begun, Since: now}
+func recordOf(a api.PlanAction, id string, now time.Time) record {
+	r := record{ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool, Started: now, Step: begun, Since: now}
 	hosts := a.Hosts
-	if len(hosts) > 1 && a.Decision != api.PlanReplace {
+	if a.Decision != api.PlanReplace {
 		hosts = hosts[:1] // an hour later the next plan knows better
 	}
-	r.Pool, err = poolOf(a.Pool)
-	if a.Replacement != nil && err == nil {
-		r.Spare, err = parse(a.Replacement.Name)
-	}
 	for _, h := range hosts {
-		t := target{Node: h.Node, PowerOff: h.PowerOff && a.Decision != api.PlanReprovision}
-		if h.Machine == "" || h.Node == "" {
-			return r, fmt.Errorf("host %s has no Machine with a node: an operator runs the commands of the plan", h.Name)
-		}
-		var hostErr, machineErr error
-		t.Host, hostErr = parse(h.Name)
-		t.Machine, machineErr = parse(h.Machine)
-		err = errors.Join(err, hostErr, machineErr)
-		r.Targets = append(r.Targets, t)
+		off := h.PowerOff && a.Decision != api.PlanReprovision
+		r.Targets = append(r.Targets, target{Host: h.Name, Machine: h.Machine, Node: h.Node, PowerOff: off})
 	}
-	return r, err
-}
-
-// parse reads NAMESPACE/NAME.
-func parse(text string) (disruption.Key, error) {
-	namespace, name, ok := strings.Cut(text, "/")
-	if !ok || namespace == "" || name == "" {
-		return disruption.Key{}, fmt.Errorf("%q is not NAMESPACE/NAME", text)
+	if a.Replacement != nil {
+		r.Spare = a.Replacement.Name
 	}
-	return disruption.Key{Namespace: namespace, Name: name}, nil
-}
-
-// poolOf reads KIND NAMESPACE/NAME; "" is no pool.
-func poolOf(text string) (p pool, err error) {
-	if text != "" {
-		kind, name, _ := strings.Cut(text, " ")
-		p.Kind = disruption.PoolKind(kind)
-		p.Key, err = parse(name)
-	}
-	return p, err
+	return r
 }
 
 // complete enters what the cluster says, and fails where that is not what the action was made for.
@@ -71,7 +42,7 @@ func (r *record) complete(s *seen, now time.Time) error {
 			return fmt.Errorf("host %s is part of another command", t.Host)
 		case claims == "" || consumer(host) != claims:
 			return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", t.Host, consumer(host), t.Machine)
-		case r.Pool == pool{} && machine.Annotations[executeMark] != "true":
+		case r.Pool == "" && machine.Annotations[executeMark] != "true":
 			return fmt.Errorf("its Machine %s has no owner, and does not allow it itself (annotation %s)", t.Machine, executeMark)
 		case marked:
 			return fmt.Errorf("its Machine %s has the annotation %s already", t.Machine, deleteMark)

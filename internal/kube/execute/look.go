@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,42 +34,56 @@ func kindOf(kind string) (all []schema.GroupVersionKind) {
 	return all
 }
 
+// server is an API server. After an error it is not asked any more, and what is read has no UID.
+type server struct {
+	client.Client
+
+	err error
+}
+
 // get reads an object. One that is not there has no UID afterwards, and is no error. Where no version of its kind is
 // served, nothing is known of it.
-func get[O client.Object](ctx context.Context, c client.Client, into O, kind string, key disruption.Key) (O, error) {
+func get[O client.Object](ctx context.Context, from *server, into O, kind, key string) O {
+	if key == "" || from.err != nil {
+		return into
+	}
+	at := client.ObjectKey{Name: key}
+	if namespace, name, ok := strings.Cut(key, "/"); ok {
+		at = client.ObjectKey{Namespace: namespace, Name: name}
+	}
 	var err error
 	for _, version := range kindOf(kind) {
-		if key.Name == "" {
-			break
-		}
-		err = c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, objects.As(into, version))
+		err = from.Get(ctx, at, objects.As(into, version))
 		objects.As(into, version) // the client clears it
 		if apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err) {
-			return into, nil
+			return into
 		} else if !apierrors.IsNotFound(err) {
 			break
 		}
 	}
-	return into, wrap(err, kind+" "+key.String())
+	from.err = wrap(err, kind+" "+key)
+	return into
 }
 
-// list reads all objects of a kind, page by page.
-func list[S, T any](ctx context.Context, c client.Client, kind string, o ...client.ListOption) (all []*objects.Object[S, T], err error) {
+// list reads all objects of a kind, page by page. There are none where nobody serves the kind.
+func list[S, T any](ctx context.Context, from *server, kind string, o ...client.ListOption) (all []*objects.Object[S, T]) {
 	for _, version := range kindOf(kind) {
+		var err error
 		page := &objects.List[S, T]{}
-		for more := true; more && err == nil; more = page.Continue != "" {
+		for more := from.err == nil; more && err == nil; more = page.Continue != "" {
 			options := append([]client.ListOption{client.Limit(pageSize), client.Continue(page.Continue)}, o...)
 			page = objects.As(&objects.List[S, T]{}, objects.ListOf(version))
-			err = c.List(ctx, page, options...)
+			err = from.List(ctx, page, options...)
 			for i := range page.Items {
 				all = append(all, objects.As(&page.Items[i], version))
 			}
 		}
 		if !apierrors.IsNotFound(err) {
+			from.err = errors.Join(from.err, wrap(err, "list of "+kind+"s"))
 			break
 		}
 	}
-	return all, wrap(err, "list of "+kind+"s")
+	return all
 }
 
 const pageSize = 250
@@ -84,155 +99,126 @@ func wrap(err error, what string) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// look reads what a command is about, of which the first host is read already.
+// look reads what a command is about, but its first host where that is read already.
 func (r *Runner) look(ctx context.Context, c *record, first *objects.Host) (*seen, error) {
-	s := &seen{hosts: []*objects.Host{first}, owner: &objects.Owner{}}
+	own, s := &server{Client: r.o.Own}, &seen{}
 	for i, t := range c.Targets {
-		if i > 0 {
-			host, err := get(ctx, r.o.Own, &objects.Host{}, "BareMetalHost", t.Host)
-			if err != nil {
-				return nil, err
-			}
-			s.hosts = append(s.hosts, host)
+		host := first
+		if i > 0 || host == nil {
+			host = get(ctx, own, &objects.Host{}, "BareMetalHost", t.Host)
 		}
-		m, err := get(ctx, r.o.Own, &objects.Machine{}, "Machine", t.Machine)
-		if err != nil {
-			return nil, err
-		}
-		owner, err := r.ownerOf(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		n, err := r.nodeOf(ctx, m, t.Node)
-		if err != nil {
-			return nil, err
-		}
-		s.machines, s.nodes = append(s.machines, machine{Machine: m, owner: owner}), append(s.nodes, n)
+		m := get(ctx, own, &objects.Machine{}, "Machine", t.Machine)
+		s.hosts = append(s.hosts, host)
+		s.machines = append(s.machines, machine{Machine: m, owner: ownerOf(ctx, own, m)})
+		s.nodes = append(s.nodes, r.nodeOf(ctx, own, m, t.Node))
 	}
 	// Before the Machines: whoever has claimed it is among them.
-	var err error
-	if s.spare, err = get(ctx, r.o.Own, &objects.Host{}, "BareMetalHost", c.Spare); err != nil {
-		return nil, err
+	s.spare = get(ctx, own, &objects.Host{}, "BareMetalHost", c.Spare)
+	r.lookAtPool(ctx, own, c, s)
+	if n := &s.nodes[c.At]; c.Step == draining && own.err == nil && found(n) {
+		s.pods = r.pods(ctx, own, n)
 	}
-	if err := r.lookAtPool(ctx, c, s); err != nil {
-		return nil, err
-	}
-	if n := &s.nodes[c.At]; c.Step == draining && found(n) {
-		s.pods, err = r.pods(ctx, n)
-		if err != nil && n.cluster != (disruption.Key{}) { // the throttle's own is not waited for in silence
-			n.away, err = &away{n.cluster, r.o.Clusters.Answered(n.cluster, err)}, nil
-		}
-	}
-	return s, err
+	return s, own.err
 }
 
 // nodeOf reads the node of a Machine in that Machine's cluster. The throttle's own cluster comes first: where it has that
 // node, with the Machine's providerID, it is the Machine's cluster, and its kubeconfig is not asked for.
-func (r *Runner) nodeOf(ctx context.Context, m *objects.Machine, name string) (n node, err error) {
-	n.Node = &corev1.Node{}
+func (r *Runner) nodeOf(ctx context.Context, own *server, m *objects.Machine, name string) node {
 	if !found(m) || name == "" {
-		return n, nil
+		return node{Node: &corev1.Node{}}
 	}
-	own, err := get(ctx, r.o.Own, &corev1.Node{}, "Node", disruption.Key{Name: name})
-	if err != nil || m.Spec.ClusterName == "" || found(own) && own.Spec.ProviderID != "" && own.Spec.ProviderID == m.Spec.ProviderID {
-		n.Node = own
-		return n, err
+	here := get(ctx, own, &corev1.Node{}, "Node", name)
+	if own.err != nil || m.Spec.ClusterName == "" || here.Spec.ProviderID != "" && here.Spec.ProviderID == m.Spec.ProviderID {
+		return node{Node: here}
 	}
-	n.cluster = disruption.Key{Namespace: m.Namespace, Name: m.Spec.ClusterName}
+	n := node{Node: &corev1.Node{}, cluster: disruption.Key{Namespace: m.Namespace, Name: m.Spec.ClusterName}}
 	c, err := r.o.Clusters.Client(ctx, n.cluster)
 	if err == nil {
-		n.Node, err = get(ctx, c, n.Node, "Node", disruption.Key{Name: name})
-		err = r.o.Clusters.Answered(n.cluster, err)
+		there := &server{Client: c}
+		n.Node = get(ctx, there, n.Node, "Node", name)
+		err = r.o.Clusters.Answered(n.cluster, there.err)
 	}
 	if err != nil {
 		n.away = &away{n.cluster, err}
 	}
-	return n, nil
+	return n
 }
 
 // ownerOf is the MachineDeployment that owns a Machine's MachineSet, or that, or whoever else owns it.
-func (r *Runner) ownerOf(ctx context.Context, m *objects.Machine) (of pool, err error) {
+func ownerOf(ctx context.Context, own *server, m *objects.Machine) string {
 	by := objects.Controller(m)
+	if by.Kind == string(disruption.PoolMachineSet) {
+		set := get(ctx, own, &objects.Owner{}, by.Kind, m.Namespace+"/"+by.Name)
+		if above := objects.Controller(set); above.Kind == string(disruption.PoolMachineDeployment) {
+			by = above
+		}
+	}
 	if by.Kind == "" {
-		return of, nil
+		return ""
 	}
-	of = pool{disruption.PoolKind(by.Kind), disruption.Key{Namespace: m.Namespace, Name: by.Name}}
-	if of.Kind != disruption.PoolMachineSet {
-		return of, nil
-	}
-	set, err := get(ctx, r.o.Own, &objects.Owner{}, by.Kind, of.Key)
-	if above := objects.Controller(set); above.Kind == string(disruption.PoolMachineDeployment) {
-		of.Kind, of.Name = disruption.PoolMachineDeployment, above.Name
-	}
-	return of, err
+	return by.Kind + " " + m.Namespace + "/" + by.Name
 }
 
 // lookAtPool reads the owner and its Machines.
-func (r *Runner) lookAtPool(ctx context.Context, c *record, s *seen) (err error) {
-	s.owner, err = get(ctx, r.o.Own, s.owner, string(c.Pool.Kind), c.Pool.Key)
-	if err != nil || !found(s.owner) {
-		return err
+func (r *Runner) lookAtPool(ctx context.Context, own *server, c *record, s *seen) {
+	kind, key := poolOf(c.Pool)
+	if s.owner = get(ctx, own, &objects.Owner{}, kind, key); !found(s.owner) {
+		return
 	}
-	options := []client.ListOption{client.InNamespace(c.Pool.Namespace)}
+	options := []client.ListOption{client.InNamespace(s.owner.Namespace)}
 	if selector, err := metav1.LabelSelectorAsSelector(s.owner.Spec.Selector); err == nil && s.owner.Spec.Selector != nil {
 		options = append(options, client.MatchingLabelsSelector{Selector: selector})
 	}
 	sets := map[string]bool{string(s.owner.UID): true}
-	if c.Pool.Kind == disruption.PoolMachineDeployment {
-		found, err := list[objects.OwnerSpec, objects.OwnerStatus](ctx, r.o.Own, "MachineSet", options...)
-		if err != nil {
-			return err
-		}
-		for _, set := range found {
+	if kind == string(disruption.PoolMachineDeployment) {
+		for _, set := range list[objects.OwnerSpec, objects.OwnerStatus](ctx, own, "MachineSet", options...) {
 			sets[string(set.UID)] = objects.Controller(set).UID == s.owner.UID
 		}
 	}
-	machines, err := list[objects.MachineSpec, objects.MachineStatus](ctx, r.o.Own, "Machine", options...)
-	for _, m := range machines {
-		if by := objects.Controller(m); sets[string(by.UID)] {
-			one := machine{Machine: m, owner: c.Pool, set: by.Name}
-			if !c.Newest.IsZero() && m.CreationTimestamp.After(c.Newest) {
-				err = errors.Join(err, r.lookAtNewcomer(ctx, &one))
-			}
-			s.members = append(s.members, one)
+	for _, m := range list[objects.MachineSpec, objects.MachineStatus](ctx, own, "Machine", options...) {
+		by := objects.Controller(m)
+		if !sets[string(by.UID)] {
+			continue
 		}
+		one := machine{Machine: m, owner: c.Pool, set: by.Name}
+		if !c.Newest.IsZero() && m.CreationTimestamp.After(c.Newest) {
+			r.lookAtNewcomer(ctx, own, &one)
+		}
+		s.members = append(s.members, one)
 	}
-	return err
 }
 
 // lookAtNewcomer finds which host a Machine has chosen, and whether its node is Ready.
-func (r *Runner) lookAtNewcomer(ctx context.Context, m *machine) error {
-	n, err := r.nodeOf(ctx, m.Machine, m.Status.NodeRef.Name)
-	if err != nil {
-		return err
-	}
+func (r *Runner) lookAtNewcomer(ctx context.Context, own *server, m *machine) {
+	n := r.nodeOf(ctx, own, m.Machine, m.Status.NodeRef.Name)
 	m.away = n.away
 	for _, c := range n.Status.Conditions {
 		m.ready = m.ready || c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	}
-	if m.Spec.InfrastructureRef.Kind != "Metal3Machine" {
-		return nil
+	if ref := m.Spec.InfrastructureRef; ref.Kind == "Metal3Machine" {
+		chosen := get(ctx, own, &objects.Metal3Machine{}, ref.Kind, m.Namespace+"/"+ref.Name)
+		m.host = chosen.Annotations["metal3.io/BareMetalHost"]
 	}
-	key := disruption.Key{Namespace: m.Namespace, Name: m.Spec.InfrastructureRef.Name}
-	chosen, err := get(ctx, r.o.Own, &objects.Metal3Machine{}, "Metal3Machine", key)
-	m.host = chosen.Annotations["metal3.io/BareMetalHost"]
-	return err
 }
 
 // pods lists those that must leave a node before it goes.
-func (r *Runner) pods(ctx context.Context, n *node) (pods []*corev1.Pod, err error) {
-	c, err := r.o.Clusters.Client(ctx, n.cluster)
-	if err != nil {
-		return nil, err
-	}
+func (r *Runner) pods(ctx context.Context, own *server, n *node) (pods []*corev1.Pod) {
 	var all corev1.PodList
-	if err := c.List(ctx, &all, client.MatchingFields{"spec.nodeName": n.Name}); err != nil {
-		return nil, wrap(err, "pods of node "+n.Name)
+	c, err := r.o.Clusters.Client(ctx, n.cluster)
+	if err == nil {
+		err = wrap(c.List(ctx, &all, client.MatchingFields{"spec.nodeName": n.Name}), "pods of node "+n.Name)
+	}
+	switch {
+	case err == nil:
+	case n.cluster == (disruption.Key{}):
+		own.err = err
+	default:
+		n.away = &away{n.cluster, r.o.Clusters.Answered(n.cluster, err)}
 	}
 	for i := range all.Items {
 		if pod := fleet.PodOf(&all.Items[i]); !pod.Bound() {
 			pods = append(pods, objects.As(&all.Items[i], corev1.SchemeGroupVersion.WithKind("Pod")))
 		}
 	}
-	return pods, nil
+	return pods
 }

@@ -68,45 +68,28 @@ type record struct {
 	Action   string           `json:"action"` // of the plan
 	Decision api.PlanDecision `json:"decision"`
 	Reason   api.PlanReason   `json:"reason"`
-	Pool     pool             `json:"pool,omitzero"`
+	Pool     string           `json:"pool,omitempty"` // KIND NAMESPACE/NAME of the owner of the Machines; "": they have none
 	Targets  []target         `json:"targets"`
-	// Spare is the host that the plan has chosen as replacement.
-	Spare disruption.Key `json:"spare,omitzero"`
-	// Kept are hosts that had the annotation plannedMark before: it is somebody's.
-	Kept []disruption.Key `json:"kept,omitempty"`
-	// Newest is when the youngest Machine of the pool was made; a younger one is new.
-	Newest  time.Time `json:"newest,omitzero"`
-	Started time.Time `json:"started"`
-	Step    step      `json:"step"`
-	Since   time.Time `json:"since"`         // when it came to Step
-	At      int       `json:"at,omitempty"`  // the target that is worked on
-	Why     string    `json:"why,omitempty"` // the command is taken back; "" = it is not
-}
-
-// pool is the owner of Machines; zero: none.
-type pool struct {
-	Kind disruption.PoolKind `json:"kind,omitempty"`
-	disruption.Key
-}
-
-// String is KIND NAMESPACE/NAME, or "".
-func (p pool) String() string {
-	if p == (pool{}) {
-		return ""
-	}
-	return string(p.Kind) + " " + p.Key.String()
+	Spare    string           `json:"spare,omitempty"` // host that the plan has chosen as replacement
+	Kept     []string         `json:"kept,omitempty"`  // hosts that had plannedMark before: it is somebody's
+	Newest   time.Time        `json:"newest,omitzero"` // when the youngest Machine of the pool was made; a younger one is new
+	Started  time.Time        `json:"started"`
+	Step     step             `json:"step"`
+	Since    time.Time        `json:"since"`         // when it came to Step
+	At       int              `json:"at,omitempty"`  // the target that is worked on
+	Why      string           `json:"why,omitempty"` // the command is taken back; "" = it is not
 }
 
 // target is a host that is released, with its Machine. It does not name the cluster of the node, which is that of the
 // Machine.
 type target struct {
-	Host       disruption.Key `json:"host"`
-	HostUID    string         `json:"hostUID"`
-	Machine    disruption.Key `json:"machine"`
-	MachineUID string         `json:"machineUID"`
-	Node       string         `json:"node"`
-	Consumer   string         `json:"consumer"` // KIND NAMESPACE/NAME of who has claimed the host
-	PowerOff   bool           `json:"powerOff,omitempty"`
+	Host       string `json:"host"` // NAMESPACE/NAME
+	HostUID    string `json:"hostUID"`
+	Machine    string `json:"machine"` // NAMESPACE/NAME
+	MachineUID string `json:"machineUID"`
+	Node       string `json:"node"`
+	Consumer   string `json:"consumer"` // KIND NAMESPACE/NAME of who has claimed the host
+	PowerOff   bool   `json:"powerOff,omitempty"`
 }
 
 // Bounds of a record. Annotations of one object have 256 KiB in all, and a plan's action 100 hosts.
@@ -159,34 +142,41 @@ func (r *record) fault() error {
 		return fmt.Errorf("decision %.99q is none that is carried out", r.Decision)
 	case len(r.Targets) == 0 || len(r.Targets) > maxTargets || r.At < 0 || r.At >= len(r.Targets):
 		return fmt.Errorf("at %d of %d targets, of which there are at most %d", r.At, len(r.Targets), maxTargets)
-	case replaces && r.Pool == pool{}:
+	case replaces && r.Pool == "":
 		return fmt.Errorf("decision %s without pool", r.Decision)
-	case !replaces && (len(r.Targets) > 1 || r.Spare != disruption.Key{} || r.Step == deploying || r.Step == back):
+	case !replaces && (len(r.Targets) > 1 || r.Spare != "" || r.Step == deploying || r.Step == back):
 		return fmt.Errorf("decision %s has one host, no replacement, and no step %s", r.Decision, r.Step)
 	case len(r.Action)+len(r.Reason)+len(r.Why) > maxTexts:
 		return fmt.Errorf("texts of more than %d bytes", maxTexts)
 	}
-	var keys []disruption.Key
+	var all []string
 	for _, t := range r.Targets {
-		keys = append(keys, t.Host, t.Machine)
+		all = append(all, t.Host, t.Machine)
 		if !isName(t.Node) || t.HostUID == "" || t.MachineUID == "" {
 			return fmt.Errorf("node %.99q is no name, or host %.99q or its Machine has no UID", t.Node, t.Host)
 		}
 	}
-	if k := r.Pool.Kind; k == disruption.PoolMachineDeployment || k == disruption.PoolMachineSet {
-		keys = append(keys, r.Pool.Key)
-	} else if r.Pool != (pool{}) {
+	if kind, owner := poolOf(r.Pool); kind == string(disruption.PoolMachineDeployment) || kind == string(disruption.PoolMachineSet) {
+		all = append(all, owner)
+	} else if r.Pool != "" {
 		return fmt.Errorf("%.99q is no pool", r.Pool)
 	}
 	if replaces {
-		keys = append(keys, r.Spare)
+		all = append(all, r.Spare)
 	}
-	for _, key := range keys { // Cluster API's provider takes hosts of its own namespace alone
-		if !isName(key.Name) || !isName(key.Namespace) || key.Namespace != keys[0].Namespace {
-			return fmt.Errorf("%.99q is not in the namespace of host %.99q", key, keys[0])
+	home, _, _ := strings.Cut(all[0], "/")
+	for _, text := range all { // Cluster API's provider takes hosts of its own namespace alone
+		if namespace, name, _ := strings.Cut(text, "/"); namespace != home || !isName(namespace) || !isName(name) {
+			return fmt.Errorf("%.99q is no NAMESPACE/NAME in the namespace of host %.99q", text, all[0])
 		}
 	}
 	return nil
+}
+
+// poolOf takes a pool apart.
+func poolOf(text string) (kind, owner string) {
+	kind, owner, _ = strings.Cut(text, " ")
+	return kind, owner
 }
 
 func isName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }

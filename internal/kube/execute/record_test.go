@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 func TestARecordIsReadAsItWasWritten(t *testing.T) {
@@ -29,21 +28,21 @@ func TestRecordsThatAreNone(t *testing.T) {
 		"many":       func(r *record) { r.Targets = append(r.Targets, make([]target, maxTargets)...) },
 		"at":         func(r *record) { r.At = 1 },
 		"before":     func(r *record) { r.At = -1 },
-		"no name":    func(r *record) { r.Targets[0].Host.Name = "" },
+		"no name":    func(r *record) { r.Targets[0].Host = "metal3/" },
 		"no UID":     func(r *record) { r.Targets[0].MachineUID = "" },
-		"size":       func(r *record) { r.Kept = make([]disruption.Key, maxRecord) },
+		"size":       func(r *record) { r.Kept = make([]string, maxRecord) },
 		"texts":      func(r *record) { r.Why = strings.Repeat("x", maxTexts) },
-		"Machine":    func(r *record) { r.Targets[0].Machine.Namespace = "other" },
-		"pool":       func(r *record) { r.Pool.Namespace = "other" },
-		"spare":      func(r *record) { r.Spare.Namespace = "other" },
-		"no pool":    func(r *record) { r.Pool = pool{} },
-		"kind":       func(r *record) { r.Pool.Kind = "Node" },
+		"Machine":    func(r *record) { r.Targets[0].Machine = "other/machine-1" },
+		"pool":       func(r *record) { r.Pool = "MachineDeployment other/workers" },
+		"spare":      func(r *record) { r.Spare = "other/host-2" },
+		"no pool":    func(r *record) { r.Pool = "" },
+		"kind":       func(r *record) { r.Pool = "Node metal3/x" },
 		"path":       func(r *record) { r.Targets[0].Node = "../pods" },
 		"selector":   func(r *record) { r.Targets[0].Node = "a,metadata.name=b" },
-		"log":        func(r *record) { r.Targets[0].Host.Name = "a\nlevel=ERROR" },
-		"long":       func(r *record) { r.Targets[0].Machine.Name = strings.Repeat("a", 254) },
+		"log":        func(r *record) { r.Targets[0].Host = "metal3/a\nlevel=ERROR" },
+		"long":       func(r *record) { r.Targets[0].Machine = "metal3/" + strings.Repeat("a", 254) },
 		"no spare":   func(r *record) { r.Decision, r.Step = api.PlanRelease, going },
-		"no back":    func(r *record) { r.Decision, r.Step, r.Spare = api.PlanRelease, back, disruption.Key{} },
+		"no back":    func(r *record) { r.Decision, r.Step, r.Spare = api.PlanRelease, back, "" },
 	} {
 		r := look(draining, replace).record
 		change(&r)
@@ -61,7 +60,7 @@ func TestRecordsThatAreNone(t *testing.T) {
 // What is read is written as it is, and no step of it panics, whatever is seen.
 func FuzzRead(f *testing.F) {
 	f.Add(look(draining, replace).text())
-	f.Add(`{"version":1,"id":"abcdef","step":"leaving","decision":"release","targets":[{"host":{"namespace":"n","name":"a"},"hostUID":"x","machineUID":"x","node":"n","machine":{"namespace":"n","name":"b"}}]}`)
+	f.Add(`{"version":1,"id":"abcdef","step":"leaving","decision":"release","targets":[{"host":"n/a","hostUID":"x","machineUID":"x","node":"n","machine":"n/b"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := read(text)
 		if err != nil {

@@ -136,9 +136,10 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		r.show(nil, move{})
 		return nil
 	}
-	hosts, err := marked[objects.HostSpec, objects.HostStatus](ctx, r, "BareMetalHost")
-	if err != nil {
-		return err
+	own := &server{Client: r.o.Own}
+	hosts := marked[objects.HostSpec, objects.HostStatus](ctx, r, own, "BareMetalHost")
+	if own.err != nil {
+		return own.err
 	}
 	alive, unfinished := map[string]bool{}, false
 	for _, h := range hosts {
@@ -158,7 +159,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		return err
 	}
 	r.show(nil, move{})
-	if failed := r.sweep(ctx, hosts, alive); failed != nil || err != nil {
+	if failed := r.sweep(ctx, own, hosts, alive); failed != nil || err != nil {
 		return errors.Join(err, failed)
 	}
 	return r.consider(ctx, alive)
@@ -193,8 +194,9 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		case next.pause, len(next.writes) == 0:
 			return nil
 		}
-		if h, err = get(ctx, r.o.Own, &objects.Host{}, "BareMetalHost", c.Targets[0].Host); err != nil {
-			return err
+		own := &server{Client: r.o.Own}
+		if h = get(ctx, own, &objects.Host{}, "BareMetalHost", c.Targets[0].Host); own.err != nil {
+			return own.err
 		}
 	}
 	return fmt.Errorf("host %s: no end after %d moves", keyOf(h), maxWrites)
@@ -269,11 +271,11 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 // allows that itself, which is seen when the action begins.
 func (r *Runner) choose(p api.Plan, s *disruption.State) int {
 	return slices.IndexFunc(p.Actions, func(a api.PlanAction) bool {
-		if at, ok := r.refused[a.ID]; a.Decision == api.PlanReport || ok && r.o.Now().Sub(at) < refusedFor {
+		if at, ok := r.refused[a.ID]; a.Decision == api.PlanReport || len(a.Hosts) == 0 || ok && r.o.Now().Sub(at) < refusedFor {
 			return false
 		}
 		return a.Pool == "" || slices.ContainsFunc(s.Pools, func(known disruption.Pool) bool {
-			return pool{known.Kind, known.Key}.String() == a.Pool && known.Execute && (known.Scales || a.Decision == api.PlanReprovision)
+			return string(known.Kind)+" "+known.String() == a.Pool && known.Execute && (known.Scales || a.Decision == api.PlanReprovision)
 		})
 	})
 }
@@ -285,15 +287,8 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 		return nil
 	}
 	a, now := p.Actions[at], r.o.Now()
-	c, err := recordOf(a, r.o.NewID(), now)
-	if err != nil {
-		return r.refuse(a, err)
-	}
-	host, err := get(ctx, r.o.Own, &objects.Host{}, "BareMetalHost", c.Targets[0].Host)
-	if err != nil {
-		return err
-	}
-	seen, err := r.look(ctx, &c, host)
+	c := recordOf(a, r.o.NewID(), now)
+	seen, err := r.look(ctx, &c, nil)
 	if err != nil {
 		return err
 	}
@@ -310,7 +305,7 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 		return err
 	}
 	r.tell(ctx, seen, "Normal", "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Targets[0].Host, strings.Join(a.Evidence, "; ")))
-	return r.finish(ctx, host)
+	return r.finish(ctx, seen.hosts[0])
 }
 
 // refuse leaves an action that cannot be carried out alone for a while.

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,7 +28,7 @@ type seen struct {
 // machine is a Machine with what leads to it.
 type machine struct {
 	*objects.Machine
-	owner pool   // a pool, or whatever else owns it; zero: nobody does
+	owner string // KIND NAMESPACE/NAME of the pool, or of whatever else owns it; "": nobody does
 	set   string // its MachineSet
 	// host is NAMESPACE/NAME of the one that it has chosen, ready whether its node is, and away why that is not known. They
 	// are read of Machines that are younger than the record's Newest.
@@ -62,8 +63,9 @@ type write struct {
 	from, to                  string // for the log
 }
 
-func keyOf(o client.Object) disruption.Key {
-	return disruption.Key{Namespace: o.GetNamespace(), Name: o.GetName()}
+// keyOf is NAMESPACE/NAME, or the name of a node.
+func keyOf(o client.Object) string {
+	return disruption.Key{Namespace: o.GetNamespace(), Name: o.GetName()}.String()
 }
 
 func found(o client.Object) bool { return o.GetUID() != "" }
@@ -72,7 +74,7 @@ func deleted(o client.Object) bool { return o.GetDeletionTimestamp() != nil }
 
 // name is KIND NAMESPACE/NAME.
 func name(o client.Object) string {
-	return o.GetObjectKind().GroupVersionKind().Kind + " " + keyOf(o).String()
+	return o.GetObjectKind().GroupVersionKind().Kind + " " + keyOf(o)
 }
 
 // ours reports whether a command has marked the object.
@@ -112,11 +114,7 @@ func consumer(h *objects.Host) string {
 	if c == nil || c.Name == "" {
 		return ""
 	}
-	key := disruption.Key{Namespace: c.Namespace, Name: c.Name}
-	if key.Namespace == "" {
-		key.Namespace = h.Namespace
-	}
-	return c.Kind + " " + key.String()
+	return c.Kind + " " + cmp.Or(c.Namespace, h.Namespace) + "/" + c.Name
 }
 
 // infrastructure is what claims the host of a Machine, as consumer has it.
@@ -125,7 +123,7 @@ func (m *machine) infrastructure() string {
 	if ref.Name == "" {
 		return ""
 	}
-	return ref.Kind + " " + disruption.Key{Namespace: m.Namespace, Name: ref.Name}.String()
+	return ref.Kind + " " + m.Namespace + "/" + ref.Name
 }
 
 func free(h *objects.Host) bool {

@@ -177,7 +177,7 @@ func (s *stage) State(ctx context.Context) (*disruption.State, error) {
 	st := &disruption.State{Throttle: disruption.Throttle{Waiting: s.waiting}}
 	if o := s.owner(); o != nil {
 		st.Pools = []disruption.Pool{{
-			Key: keyOf(o), Kind: disruption.PoolMachineDeployment, Scales: true,
+			Key: disruption.Key{Namespace: "metal3", Name: o.Name}, Kind: disruption.PoolMachineDeployment, Scales: true,
 			Execute: o.Annotations[executeMark] == "true" && o.Annotations[stoppedMark] == "",
 		}}
 	}

@@ -70,14 +70,11 @@ func (r *Runner) show(c *record, next move) {
 	var shown *api.PlanRunning
 	if c != nil {
 		shown = &api.PlanRunning{
-			ID: c.ID, Decision: c.Decision, Reason: c.Reason, Pool: c.Pool.String(), Step: c.words(),
+			ID: c.ID, Decision: c.Decision, Reason: c.Reason, Pool: c.Pool, Replacement: c.Spare, Step: c.words(),
 			WaitsFor: next.wait, Since: c.Since, Stuck: next.stuck,
 		}
 		for _, t := range c.Targets {
-			shown.Hosts = append(shown.Hosts, t.Host.String())
-		}
-		if c.Decision == api.PlanReplace {
-			shown.Replacement = c.Spare.String()
+			shown.Hosts = append(shown.Hosts, t.Host)
 		}
 	}
 	r.mu.Lock()

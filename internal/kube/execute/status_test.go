@@ -138,7 +138,7 @@ func TestAForgedRecordChangesNothingElse(t *testing.T) {
 				h, m := s.host("host-0"), s.machine("machine-1")
 				r.Targets[0] = target{Host: keyOf(h), HostUID: string(h.UID), Node: s.NodeOf("machine-1"), Machine: keyOf(m), MachineUID: string(m.UID)}
 				if !owned {
-					r.Pool = pool{}
+					r.Pool = ""
 				}
 				s.pod("pod", "machine-1")
 				s.change(h, fmt.Sprintf(`{"metadata":{"labels":{%q:%q},"annotations":{%q:%q}}}`, commandMark, r.ID, commandMark, r.text()))

@@ -105,7 +105,7 @@ func (r record) abandon(s *seen, m moment, format string, args ...any) move {
 }
 
 // scales reports whether the owner is made smaller; else the Machine is deleted.
-func (r *record) scales() bool { return r.Decision != api.PlanReprovision && r.Pool != pool{} }
+func (r *record) scales() bool { return r.Decision != api.PlanReprovision && r.Pool != "" }
 
 // paused says what of the target somebody has paused; "" = nothing.
 func (r *record) paused(s *seen) string {
@@ -152,7 +152,7 @@ func (r *record) unfit(s *seen) string {
 		return fmt.Sprintf("Machine %s has another owner now", t.Machine)
 	case marked && value != mark(r.ID) || r.others(m):
 		return fmt.Sprintf("Machine %s is marked by somebody else (annotation %s, label %s)", t.Machine, deleteMark, commandMark)
-	case r.Pool == pool{}:
+	case r.Pool == "":
 		return ""
 	case !found(o) || deleted(o) || r.others(o):
 		return fmt.Sprintf("%s is gone, or part of another command", r.Pool)

@@ -52,7 +52,7 @@ func hostOf(name, state, claimedBy string) *objects.Host {
 
 func machineOf(name string) machine {
 	m := machine{Machine: objects.As(&objects.Machine{}, capiplayer.Machines), set: "set"}
-	m.owner = pool{disruption.PoolMachineDeployment, disruption.Key{Namespace: "metal3", Name: "workers"}}
+	m.owner = "MachineDeployment metal3/workers"
 	meta(m, name)
 	m.Spec.InfrastructureRef = objects.Reference{Kind: "Metal3Machine", Name: name}
 	m.Status.NodeRef.Name = "node-of-" + name
@@ -66,7 +66,7 @@ func look(at step, decision api.PlanDecision) *sight {
 	s.record = record{
 		ID: "command1", Decision: decision, Reason: api.PlanUnderutilized, Pool: machineOf("machine-1").owner, Step: at,
 		Targets: []target{{
-			Host: disruption.Key{Namespace: "metal3", Name: "host-1"}, HostUID: "host-1", Machine: disruption.Key{Namespace: "metal3", Name: "machine-1"},
+			Host: "metal3/host-1", HostUID: "host-1", Machine: "metal3/machine-1",
 			MachineUID: "machine-1", Node: "node-of-machine-1", Consumer: "Metal3Machine metal3/machine-1", PowerOff: true,
 		}},
 		Newest: noon.Add(-time.Hour), Started: noon, Since: noon,
@@ -85,7 +85,7 @@ func look(at step, decision api.PlanDecision) *sight {
 	s.owner.Spec.Replicas = new(2)
 	s.members = []machine{machineOf("machine-0"), s.machines[0]}
 	if decision == api.PlanReplace {
-		s.Spare = disruption.Key{Namespace: "metal3", Name: "host-2"}
+		s.Spare = "metal3/host-2"
 		s.spare = hostOf("host-2", "available", "")
 		if at != begun {
 			s.spare = hostOf("host-2", "provisioned", "machine-2")
@@ -173,7 +173,7 @@ func TestSteps(t *testing.T) {
 		{begun, release, "not allowed", func(s *sight) { delete(s.owner.Annotations, executeMark) }, "-> undoing: MachineDeployment metal3/workers does not allow it any more (annotation ironic-throttle.metal3.io/execute)"},
 		{begun, release, "stopped", func(s *sight) { s.owner.Annotations[stoppedMark] = "no" }, "-> undoing: MachineDeployment metal3/workers is stopped: no"},
 		{begun, release, "owner gone", func(s *sight) { goes(s.owner) }, "-> undoing: MachineDeployment metal3/workers is gone, or part of another command"},
-		{begun, release, "another owner", func(s *sight) { s.machine.owner.Kind = "KubeadmControlPlane" }, "-> undoing: Machine metal3/machine-1 has another owner now"},
+		{begun, release, "another owner", func(s *sight) { s.machine.owner = "KubeadmControlPlane metal3/x" }, "-> undoing: Machine metal3/machine-1 has another owner now"},
 		{begun, release, "Machine gone", func(s *sight) { s.machine.UID = "other" }, "-> undoing: Machine metal3/machine-1 is gone, or being deleted by somebody else"},
 		{begun, release, "Machine goes", func(s *sight) { goes(s.machine); s.members = s.members[:1]; s.owner.Spec.Replicas = new(1) }, "-> undoing: Machine metal3/machine-1 is gone, or being deleted by somebody else"},
 		{begun, release, "marked by somebody", func(s *sight) { s.machine.Annotations[deleteMark] = "" }, "-> undoing: Machine metal3/machine-1 is marked by somebody else (annotation cluster.x-k8s.io/delete-machine, label ironic-throttle.metal3.io/command)"},

@@ -6,35 +6,30 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// marked lists what has the label of a command. A kind that nobody serves has none.
-func marked[S, T any](ctx context.Context, r *Runner, kind string) (all []*objects.Object[S, T], err error) {
+// marked lists what has the label of a command.
+func marked[S, T any](ctx context.Context, r *Runner, own *server, kind string) (all []*objects.Object[S, T]) {
 	for _, namespace := range r.o.Namespaces { // what is marked elsewhere is another throttle's
-		found, err := list[S, T](ctx, r.o.Own, kind, client.HasLabels{commandMark}, client.InNamespace(namespace))
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, err
-		}
-		all = append(all, found...)
+		all = append(all, list[S, T](ctx, own, kind, client.HasLabels{commandMark}, client.InNamespace(namespace))...)
 	}
-	return all, nil
+	return all
 }
 
 // sweep removes marks of commands that are no more.
-func (r *Runner) sweep(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
-	machines, err := marked[objects.MachineSpec, objects.MachineStatus](ctx, r, "Machine")
-	sets, setsErr := marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, "MachineSet")
-	owners, ownersErr := marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, "MachineDeployment")
-	if err := errors.Join(err, setsErr, ownersErr); err != nil {
-		return err
+func (r *Runner) sweep(ctx context.Context, own *server, hosts []*objects.Host, alive map[string]bool) error {
+	machines := marked[objects.MachineSpec, objects.MachineStatus](ctx, r, own, "Machine")
+	owners := append(marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, own, "MachineSet"),
+		marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, own, "MachineDeployment")...)
+	if own.err != nil {
+		return own.err
 	}
 	var failed error
-	for _, w := range strays(hosts, machines, append(owners, sets...), alive) {
+	for _, w := range strays(hosts, machines, owners, alive) {
 		r.tainted = true
 		failed = errors.Join(failed, r.write(ctx, w, "why", "its command is no more"))
 	}
@@ -99,11 +94,11 @@ func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State, alive map[
 			failed = errors.Join(failed, err)
 			continue
 		}
-		now, err := get(ctx, c, &corev1.Node{}, "Node", disruption.Key{Name: n.Name})
-		if err == nil && taintOf(now.Spec.Taints) == id {
-			err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
+		there := &server{Client: c}
+		if now := get(ctx, there, &corev1.Node{}, "Node", n.Name); taintOf(now.Spec.Taints) == id {
+			there.err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
 		}
-		failed = errors.Join(failed, err)
+		failed = errors.Join(failed, there.err)
 	}
 	r.warn("taints of commands that are no more", failed)
 }

@@ -2,14 +2,10 @@ package find_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"log/slog"
-	"math/big"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +24,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -62,16 +59,13 @@ func secret(namespace, name string, data map[string]string) *corev1.Secret {
 // certificate is one in PEM form.
 func certificate(t *testing.T) string {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "tls.crt")
+	err := child.WriteCertificate(file, file+".key")
+	text, unread := os.ReadFile(file)
+	if err := errors.Join(err, unread); err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return string(text)
 }
 
 // The first piece of IrSO that is missing is named. The order of pieces is tested on a real API server.

@@ -90,7 +90,7 @@ func needs(p *disruption.Pod, of *corev1.Pod) {
 	p.Unmodelled = unmodelled(spec)
 }
 
-// unmodelled names what a pod requires that no plan simulates.
+// unmodelled names what a pod requires that no plan simulates. Topologies that are not simulated are a matter of the plan.
 func unmodelled(spec *corev1.PodSpec) (words []string) {
 	if len(spec.ResourceClaims) > 0 {
 		words = append(words, "resource claims")

@@ -49,13 +49,15 @@ func TestRequests(t *testing.T) {
 
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	for spec, want := range map[string][]string{
-		``:                                   nil,
-		`,"resourceClaims":[{"name":"gpu"}]`: {"resource claims"},
-		`,"schedulingGates":[{"name":"g"}],"schedulerName":"mine"`:      {"scheduling gates", "scheduler mine"},
-		`,"schedulerName":"default-scheduler"`:                          nil,
-		`,"workloadRef":{"name":"w","podGroup":"g"}`:                    {"a group of pods that is scheduled as one"},
-		`,"volumes":[{"name":"v","iscsi":{"targetPortal":"x"}}]`:        {"volume v without a claim"},
-		`,"volumes":[{"name":"v","emptyDir":{}},{"name":"s","nfs":{}}]`: nil,
+		``: nil,
+		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway"}]`: nil,
+		`,"topologySpreadConstraints":[{"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`:  nil,
+		`,"resourceClaims":[{"name":"gpu"}]`:                                                      {"resource claims"},
+		`,"schedulingGates":[{"name":"g"}],"schedulerName":"mine"`:                                {"scheduling gates", "scheduler mine"},
+		`,"schedulerName":"default-scheduler"`:                                                    nil,
+		`,"workloadRef":{"name":"w","podGroup":"g"}`:                                              {"a group of pods that is scheduled as one"},
+		`,"volumes":[{"name":"v","iscsi":{"targetPortal":"x"}}]`:                                  {"volume v without a claim"},
+		`,"volumes":[{"name":"v","emptyDir":{}},{"name":"s","nfs":{}}]`:                           nil,
 	} {
 		if diff := cmp.Diff(want, podOf(t, "", spec, "").Unmodelled); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", spec, diff)

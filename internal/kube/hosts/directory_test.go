@@ -104,9 +104,9 @@ func TestNothingIsForgotten(t *testing.T) {
 			}
 			return nil, nil
 		}, true},
-		"a watch of nothing known": {"too old", func(metav1.ListOptions) (io.ReadCloser, error) { return nil, apierrors.NewGone("too old") }, true},
-		"HTML":                     {"invalid character '<'", func(metav1.ListOptions) (io.ReadCloser, error) { return say("<html>"), nil }, true},
-		"another list":             {`an answer of kind \"PodList\"`, func(metav1.ListOptions) (io.ReadCloser, error) { return say(`{"kind":"PodList"}`), nil }, true},
+		"all is too old": {"too old", func(metav1.ListOptions) (io.ReadCloser, error) { return nil, apierrors.NewResourceExpired("too old") }, true},
+		"HTML":           {"invalid character '<'", func(metav1.ListOptions) (io.ReadCloser, error) { return say("<html>"), nil }, true},
+		"another list":   {`an answer of kind \"PodList\"`, func(metav1.ListOptions) (io.ReadCloser, error) { return say(`{"kind":"PodList"}`), nil }, true},
 		"pages that are too old": {"too old", func(o metav1.ListOptions) (io.ReadCloser, error) {
 			if o.Continue != "" {
 				return nil, apierrors.NewResourceExpired("too old")

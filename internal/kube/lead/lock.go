@@ -25,14 +25,11 @@ type lock struct {
 func (l lock) Get(ctx context.Context) (r *resourcelock.LeaderElectionRecord, raw []byte, err error) {
 	r, raw, err = l.Interface.Get(ctx)
 	l.note(ctx, "get", err)
-	lost := false
-	switch {
-	case err == nil:
-		lost = l.saw(r)
-	case apierrors.IsNotFound(err):
-		lost = l.saw(&resourcelock.LeaderElectionRecord{})
+	seen := r
+	if apierrors.IsNotFound(err) {
+		seen = &resourcelock.LeaderElectionRecord{}
 	}
-	if lost {
+	if seen != nil && l.saw(seen) {
 		return nil, nil, ErrLost
 	}
 	return r, raw, err

@@ -99,10 +99,10 @@ func (l *line) notes() bool { return l.note != l.noted && l.note.text != "" }
 
 func (l *line) pending() bool { return l.want != l.said && l.want.class != quiet || l.notes() }
 
-// due reports whether the host is to be told of now.
+// due reports whether what is pending is to be told now.
 func (l *line) due(now time.Time) bool {
-	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown
-	return l.pending() && !now.Before(l.free) && (!settles || l.notes())
+	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown && !l.notes()
+	return !settles && !now.Before(l.free)
 }
 
 // idle reports whether nothing is worth remembering.

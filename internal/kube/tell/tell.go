@@ -158,9 +158,11 @@ func (r *Recorder) next() (k types.NamespacedName, n news, ok bool) {
 	var first *line
 	for of, l := range r.hosts {
 		switch {
-		case l.idle(now):
-			delete(r.hosts, of)
-		case l.due(now) && !now.Before(r.rests[of.Namespace]) && (first == nil || l.before(first)):
+		case !l.pending():
+			if l.idle(now) {
+				delete(r.hosts, of)
+			}
+		case (first == nil || l.before(first)) && l.due(now) && !now.Before(r.rests[of.Namespace]):
 			k, first = of, l
 		}
 	}

@@ -88,7 +88,9 @@ func run(t *testing.T, do func(*bench)) {
 	})
 }
 
+// pass lets time go by. What the test has read before is not written at the same time.
 func (b *bench) pass(d time.Duration) {
+	b.with(func() {})
 	<-time.After(d)
 	synctest.Wait()
 }

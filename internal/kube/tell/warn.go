@@ -19,20 +19,21 @@ type Warner struct {
 	Instance string // our name in Events
 	Log      *slog.Logger
 
-	logged, told map[string]bool
+	told map[string]bool // texts that were logged; true: an Event has it too, if it may
 }
 
 // Warn tells a warning if it was not told. An Event that cannot be created is tried again with the next call.
 func (w *Warner) Warn(ctx context.Context, on corev1.ObjectReference, reason, text string) {
-	if w.logged == nil || len(w.logged) > maxWarnings {
-		w.logged, w.told = map[string]bool{}, map[string]bool{}
+	if w.told == nil || len(w.told) > maxWarnings {
+		w.told = map[string]bool{}
 	}
-	if !w.logged[text] {
-		w.logged[text] = true
-		w.Log.Warn("cluster", "object", on.Kind+" "+on.Namespace+"/"+on.Name, "warning", text)
+	done, logged := w.told[text]
+	if !logged {
+		w.Log.Warn("cluster", "warning", text)
 	}
-	if w.Events && !w.told[text] {
+	if !done && w.Events {
 		err := w.Client.Create(ctx, Event(on, corev1.EventTypeWarning, reason, text, w.Instance, time.Now()))
-		w.told[text] = err == nil
+		done = err == nil
 	}
+	w.told[text] = done
 }

@@ -89,6 +89,27 @@ func TestNoMachinePaths(t *testing.T) {
 	}
 }
 
+// TestTheProductHasNoRig: what is made for trying out and testing is no part of ironic-throttle.
+func TestTheProductHasNoRig(t *testing.T) {
+	seen := map[string]bool{}
+	var visit func(pkg, by string)
+	visit = func(pkg, by string) {
+		if strings.HasPrefix(pkg, "internal/rig/") {
+			t.Errorf("%s imports %s", by, pkg)
+		}
+		if seen[pkg] {
+			return
+		}
+		seen[pkg] = true
+		for _, imported := range table[pkg].house {
+			visit(imported, pkg)
+		}
+	}
+	if visit("cmd/ironic-throttle", ""); len(seen) < 20 {
+		t.Errorf("found %d packages of the product: the search is broken", len(seen))
+	}
+}
+
 // TestTableNamesOnlyItself keeps typing mistakes out of the table: a row may
 // only allow packages that have a row.
 func TestTableNamesOnlyItself(t *testing.T) {

@@ -68,6 +68,8 @@ func TestTheTableRefuses(t *testing.T) {
 		{"internal/rig/demo/demo.go", house + "internal/app", false},
 		{"cmd/ironic-throttle/main.go", house + "internal/app", false},
 		{"cmd/ironic-throttle/main.go", house + "pkg/slots", true},
+		{"cmd/ironic-throttle/main.go", house + "internal/rig/lab", true},
+		{"cmd/ironic-throttle/script_test.go", house + "internal/rig/lab", false},
 		{"cmd/ironic-throttle/main.go", "C", true},
 	}
 	for _, tt := range tests {

@@ -35,7 +35,7 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 	}
 	const nodes, limit, hosts = 2000, 6, 12
 	var ironic struct{ API string }
-	child.Serve(t, child.Command{Name: binary, Args: []string{
+	child.Serve(t, child.Command{Name: labBinary, Args: []string{
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", strconv.Itoa(nodes), "--namespaces", "3", "--speed", "1200",
 		"--automated-clean=false", "--failing", "0", "--never-heartbeat", "0", "--vanish", "0", "--hang", "0",
 	}}, &ironic)

@@ -4,6 +4,7 @@ package attack
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -33,7 +34,7 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 	}
 	const hosts, limit = 120, 20
 	var ironic struct{ API string }
-	child.Serve(t, child.Command{Name: binary, Args: []string{
+	child.Serve(t, child.Command{Name: labBinary, Args: []string{
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", fmt.Sprint(hosts), "--namespaces", "4", "--speed", "60", "--limit", fmt.Sprint(limit),
 		"--failing", "0.2", "--fail-tries", "1000000", "--flap", "0.05", "--boot-capacity", "12", "--collapse-above", "15", "--collapse-chance", "0.5",
 		"--conductor-groups", "rack1,rack2", "--callback-timeout", "10m", "--list-lag", "0s-30s",
@@ -102,19 +103,18 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 
 // trouble lets Ironic have one fault after the other, and changes the limit, until ctx ends.
 func trouble(ctx context.Context, f *fleet, settings string, limit int) (faults int) {
-	kinds := []fakeironic.Fault{
-		{Trouble: fakeironic.Refuse},
-		{Trouble: fakeironic.CutAfter, Requests: "put"},
-		{Trouble: fakeironic.Slow, Delay: 3 * time.Second},
-		{Trouble: fakeironic.SlowAfter, Requests: "put", Delay: 5 * time.Second},
-		{Trouble: fakeironic.Status, Code: http.StatusServiceUnavailable, Text: "no conductor"},
-		{Trouble: fakeironic.Status, Code: http.StatusConflict, Requests: "put", Text: "node is locked"},
-		{Trouble: fakeironic.Torn, Requests: "list"},
-		{Trouble: fakeironic.Half},
+	kinds := []string{
+		`"trouble":"refuse"`,
+		`"trouble":"cut-after","requests":"put"`,
+		`"trouble":"slow","delay":"3s"`,
+		`"trouble":"slow-after","requests":"put","delay":"5s"`,
+		`"trouble":"status","code":503,"text":"no conductor"`,
+		`"trouble":"status","code":409,"requests":"put","text":"node is locked"`,
+		`"trouble":"torn","requests":"list"`,
+		`"trouble":"half"`,
 	}
 	for wait(ctx, rand.N(20*time.Second)) {
-		fault := kinds[rand.IntN(len(kinds))]
-		fault.For = time.Second + rand.N(12*time.Second)
+		fault := json.RawMessage(fmt.Sprintf(`{%s,"for":"%v"}`, kinds[rand.IntN(len(kinds))], time.Second+rand.N(12*time.Second)))
 		if _, err := f.call(ctx, http.MethodPost, f.ironic+"/fake/faults", fault, nil); err == nil {
 			faults++
 		}

@@ -59,7 +59,7 @@ func needsFaults(t *testing.T) {
 func newIronic(t *testing.T, more ...string) (*child.Process, string) {
 	t.Helper()
 	var at struct{ API string }
-	p, _ := child.Serve(t, child.Command{Name: binary, Args: append([]string{
+	p, _ := child.Serve(t, child.Command{Name: labBinary, Args: append([]string{
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", "40", "--namespaces", "3", "--speed", "1200",
 		"--automated-clean=false", "--limit", strconv.Itoa(siteLimit),
 	}, more...)}, &at)

@@ -58,22 +58,19 @@ type Player struct {
 	Lost []string // pods that went with their node
 
 	made int
+	err  error // of this turn, the first
 }
 
 // Start makes so many Machines in service, and free hosts. owned: a MachineDeployment has the Machines, and allows that plans
 // are carried out; else each of them does.
 func (p *Player) Start(ctx context.Context, replicas, free int, owned bool) error {
 	for i := range replicas + free {
-		h := p.object(Hosts, fmt.Sprintf("host-%d", i), map[string]any{"online": true, "bootMACAddress": fmt.Sprintf("00:5c:52:31:3a:%02x", i)})
-		if err := p.Own.Create(ctx, h); err != nil {
-			return err
-		}
+		h := p.object(Hosts, fmt.Sprintf("host-%d", i), map[string]any{"online": true})
+		p.fails(p.Own.Create(ctx, h))
 		provisioning := map[string]any{"ID": fmt.Sprintf("00000000-0000-4000-8000-%012d", i), "state": "available", "image": map[string]any{"url": ""}}
-		if err := p.set(ctx, h, map[string]any{"status": map[string]any{
+		p.set(ctx, h, map[string]any{"status": map[string]any{
 			"provisioning": provisioning, "operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": true,
-		}}); err != nil {
-			return err
-		}
+		}})
 	}
 	var set client.Object
 	if owned {
@@ -83,26 +80,29 @@ func (p *Player) Start(ctx context.Context, replicas, free int, owned bool) erro
 		}
 		owner := p.object(Deployments, pool, spec)
 		owner.SetAnnotations(map[string]string{prefix + "execute": "true"})
-		if err := p.Own.Create(ctx, owner); err != nil {
-			return err
-		}
+		p.fails(p.Own.Create(ctx, owner))
 		set = p.object(Sets, pool+"-1", spec)
 		set.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, Deployments)})
-		if err := p.Own.Create(ctx, set); err != nil {
-			return err
-		}
+		p.fails(p.Own.Create(ctx, set))
 	}
 	for range replicas {
-		if err := p.machine(ctx, set); err != nil {
-			return err
-		}
+		p.machine(ctx, set)
 	}
-	for range 2 {
-		if err := p.Turn(ctx); err != nil {
-			return err
-		}
+	return cmp.Or(p.ended(), p.Turn(ctx), p.Turn(ctx))
+}
+
+// fails notes an error, unless somebody else has changed or removed the object: the next turn sees it.
+func (p *Player) fails(err error) {
+	if p.err == nil && err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
+		p.err = err
 	}
-	return nil
+}
+
+// ended is the first error since it was asked last.
+func (p *Player) ended() error {
+	err := p.err
+	p.err = nil
+	return err
 }
 
 func (p *Player) object(of schema.GroupVersionKind, name string, spec map[string]any) *unstructured.Unstructured {
@@ -132,7 +132,7 @@ func machineSpec(name string) map[string]any {
 }
 
 // machine makes a Machine of a set; nil: of none.
-func (p *Player) machine(ctx context.Context, set client.Object) error {
+func (p *Player) machine(ctx context.Context, set client.Object) {
 	name := fmt.Sprintf("machine-%d", p.made)
 	p.made++
 	m := p.object(Machines, name, machineSpec(name))
@@ -142,40 +142,29 @@ func (p *Player) machine(ctx context.Context, set client.Object) error {
 	} else {
 		m.SetAnnotations(map[string]string{prefix + "execute": "true"})
 	}
-	if err := p.Own.Create(ctx, m); err != nil {
-		return err
-	}
-	return p.Own.Create(ctx, p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3Machine"), name, map[string]any{}))
+	p.fails(p.Own.Create(ctx, m))
+	p.fails(p.Own.Create(ctx, p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3Machine"), name, map[string]any{})))
 }
 
 // NodeOf is the name of a Machine's node.
 func (p *Player) NodeOf(machine string) string { return p.Namespace + "-" + machine }
 
-// passes is err, unless somebody else has changed or removed the object: the next turn sees it.
-func passes(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
 // set merges fields into an object, or into its status where that is all there is.
-func (p *Player) set(ctx context.Context, o client.Object, fields map[string]any) error {
+func (p *Player) set(ctx context.Context, o client.Object, fields map[string]any) {
 	body, err := json.Marshal(fields)
-	if err != nil {
-		return err
-	}
+	p.fails(err)
 	defer objects.As(o, o.GetObjectKind().GroupVersionKind()) // the client clears it
 	patch := client.RawPatch(types.MergePatchType, body)
 	if _, status := fields["status"]; status {
-		return passes(p.Own.Status().Patch(ctx, o, patch))
+		p.fails(p.Own.Status().Patch(ctx, o, patch))
+	} else {
+		p.fails(p.Own.Patch(ctx, o, patch))
 	}
-	return passes(p.Own.Patch(ctx, o, patch))
 }
 
 // state is a host's.
-func (p *Player) state(ctx context.Context, h *objects.Host, is string) error {
-	return p.set(ctx, h, map[string]any{"status": map[string]any{"provisioning": map[string]any{"state": is}}})
+func (p *Player) state(ctx context.Context, h *objects.Host, is string) {
+	p.set(ctx, h, map[string]any{"status": map[string]any{"provisioning": map[string]any{"state": is}}})
 }
 
 // all lists the objects of a kind.
@@ -215,26 +204,23 @@ func deleted(o client.Object) bool { return o.GetDeletionTimestamp() != nil }
 // Turn brings everything on by one stage.
 func (p *Player) Turn(ctx context.Context) error {
 	machines, err := p.MachinesNow(ctx)
-	if err != nil {
-		return err
-	}
+	p.fails(err)
 	hosts, err := p.HostsNow(ctx)
-	if err != nil {
-		return err
+	p.fails(err)
+	if p.err != nil {
+		return p.ended()
 	}
 	var alive []*objects.Machine
 	for _, m := range machines {
 		if deleted(m) {
-			err = p.goes(ctx, m, hosts)
+			p.goes(ctx, m, hosts)
 		} else {
 			alive = append(alive, m)
-			err = p.comes(ctx, m, hosts)
-		}
-		if err != nil {
-			return err
+			p.comes(ctx, m, hosts)
 		}
 	}
-	return p.scale(ctx, alive)
+	p.scale(ctx, alive)
+	return p.ended()
 }
 
 func consumer(h *objects.Host) string {
@@ -245,115 +231,99 @@ func consumer(h *objects.Host) string {
 }
 
 // comes gives a Machine a free host, and then its node.
-func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects.Host) error {
-	infra := &unstructured.Unstructured{}
-	infra.SetGroupVersionKind(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3Machine"))
-	infra.SetNamespace(p.Namespace)
-	infra.SetName(m.Name)
+func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects.Host) {
 	at := slices.IndexFunc(hosts, func(h *objects.Host) bool { return consumer(h) == m.Name })
 	if at < 0 {
 		at = slices.IndexFunc(hosts, func(h *objects.Host) bool { return consumer(h) == "" && h.Status.Provisioning.State == "available" })
 		if at < 0 {
-			return nil
+			return
 		}
-		h := hosts[at]
-		return cmp.Or(
-			p.set(ctx, h, map[string]any{"spec": map[string]any{"online": true, "consumerRef": map[string]any{
-				"apiVersion": objects.InfrastructureGroup + "/" + p.Infrastructure, "kind": "Metal3Machine", "name": m.Name, "namespace": p.Namespace,
-			}}}),
-			p.state(ctx, h, "provisioning"),
-			p.set(ctx, infra, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"metal3.io/BareMetalHost": p.Namespace + "/" + h.Name}}}),
-		)
+		infra := p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3Machine"), m.Name, nil)
+		p.set(ctx, hosts[at], map[string]any{"spec": map[string]any{"online": true, "consumerRef": map[string]any{
+			"apiVersion": infra.GetAPIVersion(), "kind": "Metal3Machine", "name": m.Name, "namespace": p.Namespace,
+		}}})
+		p.state(ctx, hosts[at], "provisioning")
+		p.set(ctx, infra, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"metal3.io/BareMetalHost": p.Namespace + "/" + hosts[at].Name}}})
+		return
 	}
 	h := hosts[at]
 	if h.Status.Provisioning.State != "provisioning" {
-		return nil
+		return
 	}
 	provider := "metal3://" + p.Namespace + "/" + h.Name + "/" + m.Name
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.NodeOf(m.Name)}, Spec: corev1.NodeSpec{ProviderID: provider}}
 	p.fill(node)
-	if err := p.Nodes.Create(ctx, node); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
+	p.fails(p.Nodes.Create(ctx, node))
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	return cmp.Or(
-		passes(p.Nodes.Status().Update(ctx, node)),
-		p.state(ctx, h, "provisioned"),
-		p.set(ctx, m, map[string]any{"spec": map[string]any{"providerID": provider}}),
-		p.set(ctx, m, map[string]any{"status": map[string]any{"nodeRef": map[string]any{"name": node.Name}}}),
-	)
+	p.fails(p.Nodes.Status().Update(ctx, node))
+	p.state(ctx, h, "provisioned")
+	p.set(ctx, m, map[string]any{"spec": map[string]any{"providerID": provider}})
+	p.set(ctx, m, map[string]any{"status": map[string]any{"nodeRef": map[string]any{"name": node.Name}}})
 }
 
 // goes brings the end of a Machine on by one stage.
-func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.Host) error {
+func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.Host) {
 	for _, h := range hosts {
 		switch {
 		case consumer(h) != m.Name:
 			continue
 		case h.Status.Provisioning.State != "deprovisioning":
-			return p.state(ctx, h, "deprovisioning")
+			p.state(ctx, h, "deprovisioning")
+			return
 		case p.Frees != nil && !p.Frees(ctx, h.Name):
-			return nil
+			return
 		}
-		err := cmp.Or(p.state(ctx, h, "available"), p.set(ctx, h, map[string]any{"spec": map[string]any{"consumerRef": nil}}))
-		if err != nil {
-			return err
-		}
+		p.state(ctx, h, "available")
+		p.set(ctx, h, map[string]any{"spec": map[string]any{"consumerRef": nil}})
 	}
 	name := p.NodeOf(m.Name)
 	var pods corev1.PodList
-	if err := p.Nodes.List(ctx, &pods, client.MatchingFields{"spec.nodeName": name}); err != nil {
-		return err
-	}
+	p.fails(p.Nodes.List(ctx, &pods, client.MatchingFields{"spec.nodeName": name}))
 	for i := range pods.Items {
 		p.Lost = append(p.Lost, pods.Items[i].Name)
-		if err := passes(p.Nodes.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(0))); err != nil {
-			return err
-		}
+		p.fails(p.Nodes.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(0)))
 	}
-	if err := passes(p.Nodes.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})); err != nil {
-		return err
-	}
+	p.fails(p.Nodes.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	p.Gone = append(p.Gone, m.Name)
-	return p.set(ctx, m, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+	p.set(ctx, m, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 }
 
 // scale makes or deletes Machines of the owner.
-func (p *Player) scale(ctx context.Context, alive []*objects.Machine) error {
+func (p *Player) scale(ctx context.Context, alive []*objects.Machine) {
 	owner, err := p.Owner(ctx)
-	if err != nil || owner == nil || p.Slow {
-		return err
+	p.fails(err)
+	if p.err != nil || owner == nil || p.Slow {
+		return
 	}
 	sets, err := all[objects.OwnerSpec, objects.OwnerStatus](ctx, p, Sets)
-	if err != nil {
-		return err
+	p.fails(err)
+	if p.err != nil {
+		return
 	}
 	want := *owner.Spec.Replicas
 	if *sets[0].Spec.Replicas != want { // alive may be older than that
-		return p.set(ctx, sets[0], map[string]any{"spec": map[string]any{"replicas": want}})
+		p.set(ctx, sets[0], map[string]any{"spec": map[string]any{"replicas": want}})
+		return
 	}
 	for range want - len(alive) {
-		if err := p.machine(ctx, sets[0]); err != nil {
-			return err
-		}
+		p.machine(ctx, sets[0])
 	}
 	slices.SortStableFunc(alive, func(a, b *objects.Machine) int {
-		_, first := a.Annotations[deleteMark]
-		_, second := b.Annotations[deleteMark]
-		switch {
-		case first == second:
-			return 0
-		case first != p.Wayward:
-			return -1
+		if p.Wayward {
+			a, b = b, a
 		}
-		return 1
+		return marks(b) - marks(a)
 	})
 	for i := range len(alive) - want {
-		if err := passes(p.Own.Delete(ctx, alive[i])); err != nil {
-			return err
-		}
+		p.fails(p.Own.Delete(ctx, alive[i]))
 	}
-	return nil
+}
+
+func marks(m *objects.Machine) int {
+	if _, marked := m.Annotations[deleteMark]; marked {
+		return 1
+	}
+	return 0
 }
 
 // Leftovers are marks of the throttle on any object of the pool. What an operator has annotated is none.

@@ -10,14 +10,20 @@ import (
 	"slices"
 )
 
-// product is the program that all of this is about.
-const product = "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle"
+// The program that all of this is about, and the one that plays Ironic and storms for it.
+const (
+	product = "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle"
+	lab     = product + "-lab"
+)
 
 // BuildProduct builds ironic-throttle, from anywhere below this module. The binary lies in a
 // folder of its own, which remove removes: packages are tested at the same time. Tests that run
 // under the race detector get a product that does: it finds races there too, and what it
 // consists of was compiled for them already.
 func BuildProduct() (binary string, remove func(), err error) { return build(product) }
+
+// BuildLab builds ironic-throttle-lab, as BuildProduct does the product.
+func BuildLab() (binary string, remove func(), err error) { return build(lab) }
 
 func build(program string) (binary string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "build-")

@@ -32,9 +32,7 @@ func Run(ctx context.Context, o Options, out Output) (Summary, error) {
 	if err := o.Validate(); err != nil {
 		return Summary{}, err
 	}
-	if o.Speed == 0 {
-		o.Speed = usualSpeed(o.Via)
-	}
+	o = o.usual()
 	fmt.Fprintf(out.Stderr, "demo:     starts a fake Ironic with %d nodes, a fake BMO, and what decides; %s\n", o.Hosts, length(o))
 	s, err := newStage(ctx, o)
 	if err != nil {
@@ -110,8 +108,8 @@ func watch(s *stage, m *meter, view view, patience time.Duration) string {
 
 // length says how long the usual storm takes, and what others depend on.
 func length(o Options) string {
-	usual := DefaultOptions()
-	if o.Hosts == usual.Hosts && o.Limit == usual.Limit && o.Speed == usualSpeed(o.Via) && o.Scenario == "" && o.Via == usual.Via {
+	usual := DefaultOptions().usual()
+	if o.Hosts == usual.Hosts && o.Limit == usual.Limit && o.Speed == usual.Speed && o.Scenario == "" && o.Via == usual.Via {
 		return "the storm takes about a minute"
 	}
 	return fmt.Sprintf("an hour of the storm takes about %s", time.Duration(float64(time.Hour)/o.Speed).Round(time.Second))

@@ -85,7 +85,7 @@ func testStorm(t *testing.T, via Via) {
 func TestStorm_adaptive(t *testing.T) {
 	t.Parallel()
 	o := DefaultOptions()
-	o.Hosts, o.Limit, o.LimitMode, o.Failing, o.Speed = 4, 100, "adaptive", 0, maxSpeed
+	o.Hosts, o.Limit, o.LimitMode, o.Failing, o.Speed, o.Via = 4, 100, "adaptive", 0, maxSpeed, ViaCheck
 	var out, progress screen
 	sum, err := Run(t.Context(), o, Output{Stdout: &out, Stderr: &progress})
 	if err != nil {

@@ -19,8 +19,8 @@ type Options struct {
 	Failing   float64 // share of hosts whose first two deployments fail, 0..1
 	Tenants   int     // namespaces; the first has four times the hosts of each other
 	Workers   int     // of the fake BMO, as BMO_CONCURRENCY
-	Speed     float64 // simulated seconds in a real one; 0 is 180, or 90 by gateway
-	Via       Via
+	Speed     float64 // simulated seconds in a real one; 0 is 90 by gateway, 180 by check
+	Via       Via     // "" is gateway, or check where Policy is not the throttle's
 	Policy    Policy
 	// Duration ends the storm after so much simulated time; 0 is when all hosts
 	// are provisioned.
@@ -37,8 +37,8 @@ type Options struct {
 // DefaultOptions is a storm that ends within two minutes on a small machine.
 func DefaultOptions() Options {
 	return Options{
-		Hosts: 100, Limit: 10, Failing: 0.05, Tenants: 3, Workers: 8, Speed: usualSpeed(ViaCheck),
-		Via: ViaCheck, Policy: PolicyThrottle, Seed: 1,
+		Hosts: 100, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8, Speed: usualSpeed(ViaGateway),
+		Policy: PolicyThrottle, Seed: 1,
 		FixedAfter: 45 * time.Minute, Breaker: breakerOn, LimitMode: string(config.LimitFixed),
 	}
 }
@@ -52,8 +52,8 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.Failing, "failing", o.Failing, "share of the hosts whose first two deployments fail")
 	fs.IntVar(&o.Tenants, "tenants", o.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
-	fs.Float64Var(&o.Speed, "speed", 0, "simulated seconds in a real one; 0: 180, or 90 with --via gateway")
-	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: check (the throttle, before it acts) or gateway (it knows nothing of the throttle)")
+	fs.Float64Var(&o.Speed, "speed", 0, "simulated seconds in a real one; 0: 90 with --via gateway, 180 with check")
+	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts); (default gateway, check with other policies)")
 	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle, bmo (its present rule) or proposal (the first idea)")
 	fs.DurationVar(&o.Duration, "duration", o.Duration, "end after so much simulated time; 0: when all hosts are provisioned")
 	fs.StringVar(&o.Scenario, "scenario", o.Scenario, "what goes wrong with all hosts: bad-image (until --fixed-after); simulate has more")
@@ -61,6 +61,20 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Breaker, "breaker", o.Breaker, "circuit breakers of the throttle: on or off")
 	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
+}
+
+// usual are o, with what was left to us.
+func (o Options) usual() Options {
+	if o.Via == "" {
+		o.Via = ViaGateway
+		if o.Policy != PolicyThrottle {
+			o.Via = ViaCheck
+		}
+	}
+	if o.Speed == 0 {
+		o.Speed = usualSpeed(o.Via)
+	}
+	return o
 }
 
 // usualSpeed is what a small machine keeps up with: by gateway the hosts that wait
@@ -108,7 +122,7 @@ func (o *Options) Validate() error {
 	bad(o.Scenario == "" || o.Scenario == ScenarioImage, "scenario", fmt.Sprintf("%q", o.Scenario), "must be bad-image"+meant(o.Scenario))
 	bad(o.FixedAfter > 0, "fixed-after", o.FixedAfter, "must be above 0")
 	bad(o.Breaker == breakerOn || o.Breaker == breakerOff, "breaker", fmt.Sprintf("%q", o.Breaker), "must be on or off")
-	bad(o.Via == ViaCheck || o.Via == ViaGateway, "via", fmt.Sprintf("%q", o.Via), "must be check or gateway")
+	bad(o.Via == "" || o.Via == ViaCheck || o.Via == ViaGateway, "via", fmt.Sprintf("%q", o.Via), "must be check or gateway")
 	switch o.Policy {
 	case PolicyThrottle:
 	case PolicyBMO, PolicyProposal:
@@ -123,7 +137,7 @@ func (o *Options) Validate() error {
 func meant(scenario string) string {
 	switch scenario {
 	case "dead-rack", "flapping-bmc", "hanging":
-		return "; " + scenario + " takes hours of a site's time: ironic-throttle simulate plays it"
+		return "; " + scenario + " takes hours of a site's time: ironic-throttle-lab simulate plays it"
 	}
 	return ""
 }

@@ -38,10 +38,11 @@ func TestValidate(t *testing.T) {
 		{"--via gateway", ""},
 		{"--via gateway --policy bmo", "--via gateway: goes with --policy throttle only: with --policy bmo there is no gateway"},
 		{"--policy proposal --via gateway", "--via gateway: goes with --policy throttle only: with --policy proposal"},
+		{"--via check --policy bmo", ""},
 		{"--via phone", `--via "phone": must be check or gateway`},
 		{"--scenario bad-image --breaker off --fixed-after 30m", ""},
 		{"--scenario rain", `--scenario "rain": must be bad-image`},
-		{"--scenario hanging", `--scenario "hanging": must be bad-image; hanging takes hours of a site's time: ironic-throttle simulate plays it`},
+		{"--scenario hanging", `--scenario "hanging": must be bad-image; hanging takes hours of a site's time: ironic-throttle-lab simulate plays it`},
 		{"--breaker yes", `--breaker "yes": must be on or off`},
 		{"--fixed-after 0s", "--fixed-after 0s: must be above 0"},
 		{"--policy none", `--policy "none": must be throttle, bmo or proposal`},
@@ -73,7 +74,7 @@ func TestValidate(t *testing.T) {
 func TestValidateNamesEveryFault(t *testing.T) {
 	o := Options{}
 	err := o.Validate()
-	for _, flag := range []string{"hosts", "limit", "workers", "tenants", "via", "policy"} {
+	for _, flag := range []string{"hosts", "limit", "workers", "tenants", "policy"} {
 		if err == nil || !strings.Contains(err.Error(), "--"+flag+" ") {
 			t.Errorf("--%s is not named: %v", flag, err)
 		}

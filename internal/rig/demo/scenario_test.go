@@ -12,7 +12,7 @@ import (
 func TestBadImage(t *testing.T) {
 	t.Parallel()
 	o := DefaultOptions()
-	o.Hosts, o.Limit, o.Failing, o.Speed = 30, 12, 0, maxSpeed
+	o.Hosts, o.Limit, o.Failing, o.Speed, o.Via = 30, 12, 0, maxSpeed, ViaCheck
 	o.Scenario, o.FixedAfter = ScenarioImage, 20*time.Minute
 	var out, progress strings.Builder
 	sum, err := Run(t.Context(), o, Output{Stdout: &out, Stderr: &progress})

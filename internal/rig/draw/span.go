@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,22 +22,19 @@ func (s Span) String() string {
 // Type names the kind of value in a command's help.
 func (s Span) Type() string { return "span" }
 
+var errSpan = errors.New("must be a duration or a range MIN-MAX, such as 10m-60m")
+
 // Set reads "MIN-MAX" or one duration.
 func (s *Span) Set(text string) error {
 	low, high, ranged := strings.Cut(text, "-")
-	minimum, err := time.ParseDuration(strings.TrimSpace(low))
-	if err != nil {
-		return fmt.Errorf("span %q: want a duration or MIN-MAX: %w", text, err)
+	if !ranged {
+		high = low
 	}
-	maximum := minimum
-	if ranged {
-		if maximum, err = time.ParseDuration(strings.TrimSpace(high)); err != nil {
-			return fmt.Errorf("span %q: want a duration or MIN-MAX: %w", text, err)
-		}
-	}
-	read := Span{Min: minimum, Max: maximum}
-	if err := read.Validate(); err != nil {
-		return fmt.Errorf("span %q: %w", text, err)
+	least, errLeast := time.ParseDuration(strings.TrimSpace(low))
+	most, errMost := time.ParseDuration(strings.TrimSpace(high))
+	read := Span{Min: least, Max: most}
+	if errLeast != nil || errMost != nil || read.Validate() != nil {
+		return errSpan
 	}
 	*s = read
 	return nil

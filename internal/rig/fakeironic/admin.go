@@ -17,7 +17,7 @@ func isAdmin(path string) bool { return strings.HasPrefix(path, "/fake/") }
 //	POST   /fake/limit?n=20                what overLimitNS counts against
 //	GET    /fake/states                    how many nodes are in each state
 //	GET    /fake/faults                    the faults that are on
-//	POST   /fake/faults                    a Fault as JSON; answers {"id": n}
+//	POST   /fake/faults                    a Fault as JSON, with "for" and "delay" such as "30s"; answers {"id": n}
 //	DELETE /fake/faults, /fake/faults/{id} ends all, or one
 //	POST   /fake/nodes/{ident}/{fate}      lets a Fate come over a host
 //	GET    /fake/nodes/{ident}             its History
@@ -68,14 +68,31 @@ func (s *Server) adminLimit(out http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) adminAddFault(out http.ResponseWriter, r *http.Request) {
-	var f Fault
+	var f struct {
+		Fault
+		For   string `json:"for"`
+		Delay string `json:"delay"`
+	}
 	in := json.NewDecoder(http.MaxBytesReader(out, r.Body, 64<<10))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&f); err != nil {
 		complain(out, fmt.Errorf("body: %w", err))
 		return
 	}
-	id, err := s.AddFault(f)
+	for name, d := range map[string]struct {
+		text string
+		into *time.Duration
+	}{"for": {f.For, &f.Fault.For}, "delay": {f.Delay, &f.Fault.Delay}} {
+		if d.text == "" {
+			continue
+		}
+		var err error
+		if *d.into, err = time.ParseDuration(d.text); err != nil {
+			complain(out, fmt.Errorf("%s %q: want a duration, such as 30s", name, d.text))
+			return
+		}
+	}
+	id, err := s.AddFault(f.Fault)
 	if err != nil {
 		complain(out, err)
 		return

@@ -35,10 +35,10 @@ type Fault struct {
 	// Skip lets so many matching requests pass before.
 	Skip int `json:"skip,omitempty"`
 	// For is how long it lasts, by the clock; 0 is until it is taken away.
-	For   time.Duration `json:"forNS,omitempty"`
-	Delay time.Duration `json:"delayNS,omitempty"` // of Slow, not scaled by Speed
-	Code  int           `json:"code,omitempty"`    // of Status
-	Text  string        `json:"text,omitempty"`    // its faultstring
+	For   time.Duration `json:"-"`
+	Delay time.Duration `json:"-"`              // of Slow, not scaled by Speed
+	Code  int           `json:"code,omitempty"` // of Status
+	Text  string        `json:"text,omitempty"` // its faultstring
 }
 
 func (f *Fault) validate() error {
@@ -46,7 +46,7 @@ func (f *Fault) validate() error {
 	case Refuse, CutAfter, Torn, Half:
 	case Slow, SlowAfter:
 		if f.Delay <= 0 {
-			return fmt.Errorf("delayNS %d: want > 0", f.Delay)
+			return fmt.Errorf("delay %v: want > 0", f.Delay)
 		}
 	case Status:
 		if f.Code < 400 || f.Code > 599 {
@@ -61,7 +61,7 @@ func (f *Fault) validate() error {
 		return fmt.Errorf("requests %q: want all, list, node or put", f.Requests)
 	}
 	if f.Count < 0 || f.Skip < 0 || f.For < 0 {
-		return fmt.Errorf("count %d, skip %d, forNS %d: want >= 0", f.Count, f.Skip, f.For)
+		return fmt.Errorf("count %d, skip %d, for %v: want >= 0", f.Count, f.Skip, f.For)
 	}
 	return nil
 }

@@ -217,7 +217,10 @@ func TestAdmin(t *testing.T) {
 	}{
 		{"POST", "/fake/faults", `{"trouble":"status","code":500,"count":3}`, 200, `{"id":1}`},
 		{"POST", "/fake/faults", `{"trouble":"sour"}`, 400, `fault: trouble "sour": want refuse`},
-		{"POST", "/fake/faults", `{"trouble":"slow"}`, 400, "delayNS 0: want > 0"},
+		{"POST", "/fake/faults", `{"trouble":"slow"}`, 400, "delay 0s: want > 0"},
+		{"POST", "/fake/faults", `{"trouble":"slow","delay":"2"}`, 400, `delay "2": want a duration, such as 30s`},
+		{"POST", "/fake/faults", `{"trouble":"slow","delay":"2s","for":"-30s"}`, 400, "for -30s: want >= 0"},
+		{"POST", "/fake/faults", `{"trouble":"slow","delay":"2s","for":"30s"}`, 200, `{"id":2}`},
 		{"POST", "/fake/faults", `{"trouble":"status","code":200}`, 400, "code 200: want 400..599"},
 		{"POST", "/fake/faults", `{"taste":"sour"}`, 400, "unknown field"},
 		{"GET", "/fake/faults", "", 200, `"code":500`},

@@ -31,6 +31,7 @@ type hosted struct {
 type maker struct {
 	state disruption.State
 	pods  int
+	in    disruption.Key // the cluster of nodes and pods to come
 }
 
 // wanted is the image that every pool wants.
@@ -77,7 +78,7 @@ func (m *maker) host(h hosted) string {
 		Key: key(name), NodeUUID: fmt.Sprintf("%08x-0000-4000-8000-%012x", len(m.state.Hosts)+1, len(m.state.Hosts)+1),
 		State: "provisioned", Online: true, PoweredOn: true, Consumer: "Metal3Machine " + Namespace + "/" + machine,
 		Labels: map[string]string{"pool": h.pool}, Class: fmt.Sprintf("c%d", h.cpus), Price: disruption.Price{WattsBusy: &busy, WattsIdle: &idle},
-		Storage: h.storage, Capacity: room(h.cpus), Node: node,
+		Storage: h.storage, Capacity: room(h.cpus), Cluster: m.in, Node: node,
 		Machine: &disruption.Machine{Key: key(machine), Pool: key(h.pool), PoolKind: disruption.PoolMachineDeployment, TemplateHash: "v1-7f9c", ControlPlane: h.controlPlane},
 		Desired: map[string]string{"image.checksum": wanted}, Applied: map[string]string{"image.checksum": wanted},
 		Created: TakenAt.Add(-90 * 24 * time.Hour),
@@ -88,11 +89,26 @@ func (m *maker) host(h hosted) string {
 	}
 	m.state.Hosts = append(m.state.Hosts, one)
 	m.state.Nodes = append(m.state.Nodes, disruption.Node{
-		Name: node, Labels: map[string]string{"kubernetes.io/hostname": node, "pool": h.pool}, Allocatable: room(h.cpus), Ready: true,
+		Cluster: m.in, Name: node, Labels: map[string]string{"kubernetes.io/hostname": node, "pool": h.pool}, Allocatable: room(h.cpus), Ready: true,
 		ControlPlane: h.controlPlane, FirstReady: TakenAt.Add(-60 * 24 * time.Hour), LastPodEvent: TakenAt.Add(-h.quiet),
 	})
-	m.pod(disruption.Pod{Key: disruption.Key{Namespace: "kube-system", Name: "proxy"}, Owner: "DaemonSet/proxy", DaemonSet: true, Requests: disruption.Resources{"cpu": "100m"}}, node)
+	m.pod(proxy(), node)
 	return node
+}
+
+// proxy is a pod of the DaemonSet that every cluster has.
+func proxy() disruption.Pod {
+	return disruption.Pod{
+		Key: disruption.Key{Namespace: "kube-system", Name: "proxy"}, Owner: "DaemonSet/proxy", DaemonSet: true, Requests: disruption.Resources{"cpu": "100m"},
+	}
+}
+
+// cluster begins with a cluster: nodes and pods to come are of it.
+func (m *maker) cluster(k disruption.Key) {
+	m.in = k
+	set := proxy()
+	set.Cluster = k
+	m.state.DaemonSets = append(m.state.DaemonSets, set)
 }
 
 // room is what a node of so many CPUs can allocate.
@@ -102,7 +118,7 @@ func room(cpus int) disruption.Resources {
 
 // pod adds one to a node; its name gets a number.
 func (m *maker) pod(p disruption.Pod, node string) {
-	p.Name, p.Node, p.Ready = fmt.Sprintf("%s-%d", p.Name, m.pods), node, true
+	p.Cluster, p.Name, p.Node, p.Ready = m.in, fmt.Sprintf("%s-%d", p.Name, m.pods), node, true
 	m.pods++
 	m.state.Pods = append(m.state.Pods, p)
 }
@@ -119,6 +135,7 @@ func (m *maker) app(name, node string, cpus, gib int) {
 // and one that nobody claims.
 func Small() *disruption.Document {
 	m := newMaker()
+	m.cluster(disruption.Key{})
 	m.pool("worker", 5)
 	for n := 1; n <= 2; n++ {
 		node := m.host(hosted{pool: "worker", number: n, cpus: 32, watts: 420, quiet: 3 * time.Hour})
@@ -141,13 +158,17 @@ func Small() *disruption.Document {
 // perPool is how many hosts a pool of a fleet has at most.
 const perPool = 50
 
-// Fleet is of so many hosts, each with about so many pods, in pools of 50: a tenth is empty, a tenth has drifted, a
-// fifth is under-used, and a few are never touched.
+// Fleet is of so many hosts, each with about so many pods, in pools of 50 that two workload clusters have: a tenth is
+// empty, a tenth has drifted, a fifth is under-used, and a few are never touched.
 func Fleet(hosts, podsPerHost int, seed uint64) *disruption.Document {
 	m, r := newMaker(), rand.New(rand.NewPCG(seed, 21))
+	clusters := []string{"east", "west"}
 	for first := 0; first < hosts; first += perPool {
 		size := min(perPool, hosts-first)
 		pool := fmt.Sprintf("pool-%d", first/perPool)
+		if m.in = key(clusters[first/perPool%2]); first/perPool < 2 {
+			m.cluster(m.in)
+		}
 		m.pool(pool, size)
 		for n := range size {
 			h := hosted{pool: pool, number: n, cpus: 32, watts: 350 + 10*r.IntN(20), quiet: time.Duration(1+r.IntN(600)) * time.Minute}
@@ -170,6 +191,22 @@ func Fleet(hosts, podsPerHost int, seed uint64) *disruption.Document {
 					Requests: disruption.Resources{"cpu": fmt.Sprintf("%dm", 200+100*r.IntN(8)), "memory": fmt.Sprintf("%dMi", 512*(1+r.IntN(6)))},
 				}, node)
 			}
+		}
+	}
+	for _, name := range clusters {
+		c := disruption.Cluster{Key: key(name)}
+		for i := range m.state.Nodes {
+			if m.state.Nodes[i].Cluster == c.Key {
+				c.Nodes++
+			}
+		}
+		for i := range m.state.Pods {
+			if m.state.Pods[i].Cluster == c.Key {
+				c.Pods++
+			}
+		}
+		if c.Nodes > 0 {
+			m.state.Clusters = append(m.state.Clusters, c)
 		}
 	}
 	return m.document()

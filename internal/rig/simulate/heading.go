@@ -12,7 +12,7 @@ import (
 
 // heading says above a picture what was played, so that it can be played again.
 func (g *Grid) heading(version string, results []Result) []string {
-	line := "ironic-throttle " + cmp.Or(version, "dev") + " simulate " + g.commandLine()
+	line := "ironic-throttle-lab " + cmp.Or(version, "dev") + " simulate " + g.commandLine()
 	first := results[0]
 	curves := fmt.Sprintf("Curves over time: seed %d.", first.Seed)
 	if n := len(valuesOf(results, func(r Result) uint64 { return r.Seed })); n > 1 {

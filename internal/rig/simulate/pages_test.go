@@ -12,7 +12,7 @@ import (
 
 // example is a console block that begins with this command; the rest is what it prints,
 // or lines of that.
-var example = regexp.MustCompile("(?ms)^```console\n\\$ (?:bin/)?ironic-throttle simulate (--[^\n]*)\n([^$].*?)```")
+var example = regexp.MustCompile("(?ms)^```console\n\\$ (?:bin/)?ironic-throttle-lab simulate (--[^\n]*)\n([^$].*?)```")
 
 // everything plays all that make search does, where make test plays a part.
 var everything = flag.Bool("simulate.everything", false, "play all storms of the pages, and those of the expected waits with three seeds")

@@ -55,7 +55,7 @@ func TestPictures(t *testing.T) {
 	}
 	readable(t, picture)
 	page := draw("a.html", results)
-	for _, want := range []string{"Slots in use over time, limit 3, seed 1 (30 hosts", "Mean wait by tenant", "Mean wait by errors", "Makespan against limit", "ironic-throttle v1.2.3 simulate --hosts=30 --limit=3,6 --failing=0.2 --policy=throttle,proposal",
+	for _, want := range []string{"Slots in use over time, limit 3, seed 1 (30 hosts", "Mean wait by tenant", "Mean wait by errors", "Makespan against limit", "ironic-throttle-lab v1.2.3 simulate --hosts=30 --limit=3,6 --failing=0.2 --policy=throttle,proposal",
 		"20 % of the hosts broken", "a network made for the limit", "each limit has a network made for it", "hosts gather errors", "limit 6", "proposal: really working", "hours"} {
 		if !bytes.Contains(picture, []byte(want)) || !bytes.Contains(page, []byte(want)) {
 			t.Errorf("%q is not in both pictures", want)
@@ -147,7 +147,7 @@ func TestHeadingFits(t *testing.T) {
 	}
 	results := []Result{{Seed: 1}, {Seed: 2}}
 	lines := g.heading("", results)
-	again, err := parse(strings.TrimPrefix(lines[0], "ironic-throttle dev simulate "))
+	again, err := parse(strings.TrimPrefix(lines[0], "ironic-throttle-lab dev simulate "))
 	if err != nil {
 		t.Fatalf("%v: %q", err, lines[0])
 	}

@@ -92,7 +92,7 @@ func TestLimitModesAreCompared(t *testing.T) {
 		t.Errorf("storms (-want +got):\n%s", diff)
 	}
 	lines := g.heading("", []Result{{Seed: 3}, {Seed: 4}})
-	again, err := parse(strings.TrimPrefix(lines[0], "ironic-throttle dev simulate "))
+	again, err := parse(strings.TrimPrefix(lines[0], "ironic-throttle-lab dev simulate "))
 	if err != nil {
 		t.Fatalf("%v: %q", err, lines[0])
 	}

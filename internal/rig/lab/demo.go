@@ -1,29 +1,30 @@
-package main
+package lab
 
 import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/demo"
 )
 
 const demoHelp = `Plays a storm in this process, on loopback: a fake Ironic, a fake BMO that wants all
 hosts provisioned at once, and the throttle between them, or with --policy one of
-the rules that users have today. With --via gateway the BMO is one that knows
-nothing of the throttle: its IRONIC_ENDPOINT is the gateway. No cluster and no
-Ironic are needed.
+the rules that users have today. The BMO knows nothing of the throttle: its
+IRONIC_ENDPOINT is the gateway. With --via check it asks the throttle before it acts.
+No cluster and no Ironic are needed.
 
 Progress goes to stderr and the summary to stdout. Its peak of working hosts is the
 truth inside the fake Ironic, not the throttle's own count.
 
 Exit codes: 0 the limit held and the storm was played to its end, 1 not, 2 wrong use.`
 
-const demoExample = `  ironic-throttle demo
-  ironic-throttle demo --via gateway
-  ironic-throttle demo --policy bmo
-  ironic-throttle demo --scenario bad-image --hosts 60 --failing 0
-  ironic-throttle demo --hosts 200 --limit 20 --failing 0.1 -o json`
+const demoExample = `  ironic-throttle-lab demo
+  ironic-throttle-lab demo --via check
+  ironic-throttle-lab demo --policy bmo
+  ironic-throttle-lab demo --scenario bad-image --hosts 60 --failing 0
+  ironic-throttle-lab demo --hosts 200 --limit 20 --failing 0.1 -o json`
 
 // demoGCPercent trades memory for time: a storm keeps some megabytes and throws
 // away a thousand times as much, and all sides of it share one process.
@@ -38,16 +39,16 @@ func (p *process) demoCommand() *cobra.Command {
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			o.Version = build().Version
+			o.Version = cli.Version()
 			debug.SetGCPercent(demoGCPercent)
 			summary, err := demo.Run(cmd.Context(), o, demo.Output{
-				Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json,
+				Stdout: p.Stdout, Stderr: p.Stderr, Terminal: cli.Terminal(p.Stderr), JSON: p.JSON,
 			})
 			switch {
 			case err != nil:
-				return &exitError{exitNo, err}
+				return cli.Exit(cli.No, err)
 			case summary.Exceeded(), summary.Unfinished() != "":
-				return &exitError{code: exitNo} // the summary says it
+				return cli.Exit(cli.No, nil) // the summary says it
 			}
 			return nil
 		},

@@ -1,13 +1,13 @@
-package main
+package cli_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 )
 
 // No word of Go's own is in what a user reads.
@@ -19,18 +19,25 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 		{"--seed -1", `--seed "-1": must be whole numbers of at least 0, such as 1,2`},
 		{"--failing much", `--failing "much": must be a number`},
 		{"--duration=", `--duration "": must be a duration, such as 90m or 4h`},
-		{"--work 10", `--work "10": must be a duration or a range MIN-MAX, such as 10m-60m`},
-		{"--errors-untold=perhaps", `--errors-untold "perhaps": must be true or false`},
+		{"--untold=perhaps", `--untold "perhaps": must be true or false`},
+		{"--output yaml", `--output "yaml": must be text or json`},
+		{"--faling 1", "unknown flag: --faling; did you mean --failing?"},
+		{"--f", "unknown flag: --f"},
 	} {
-		g := simulate.DefaultGrid()
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		g.Flags(fs)
-		if err := valueError(fs.Parse(strings.Split(c.args, " "))); err == nil || err.Error() != c.want {
+		cmd := (&cli.Process{}).Root(&cobra.Command{Use: "any"})
+		fs := cmd.Flags()
+		fs.Int("hosts", 0, "")
+		fs.IntSlice("limit", nil, "")
+		fs.UintSlice("seed", nil, "")
+		fs.Float64("failing", 0, "")
+		fs.Duration("duration", 0, "")
+		fs.Bool("untold", false, "")
+		if err := cli.FlagError(cmd, cmd.ParseFlags(strings.Split(c.args, " "))); err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n%v, want\n%s", c.args, err, c.want)
 		}
 	}
 	other := errors.New("another")
-	if got := valueError(other); !errors.Is(got, other) {
+	if got := cli.FlagError(&cobra.Command{}, other); !errors.Is(got, other) {
 		t.Errorf("an error of another kind became %v", got)
 	}
 }

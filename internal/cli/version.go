@@ -1,12 +1,13 @@
-package main
+package cli
 
 import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
+
+// version and commit are set by the linker (-X github.com/ironic-throttle/ironic-throttle/internal/cli.version=…).
+var version, commit string
 
 // buildInfo says what this binary was built from.
 type buildInfo struct {
@@ -16,6 +17,9 @@ type buildInfo struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
+
+// Version is the version of this binary: the release, the commit, or dev.
+func Version() string { return build().Version }
 
 // build reads what the linker was told, and else what Go itself noted.
 func build() buildInfo {
@@ -43,18 +47,10 @@ func build() buildInfo {
 	return b
 }
 
-func (p *process) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "print the version", Args: cobra.NoArgs,
-		Long: "Prints version, commit, Go version and platform of this binary.",
-		RunE: func(*cobra.Command, []string) error { return p.printVersion() },
-	}
-}
-
-func (p *process) printVersion() error {
+func (p *Process) printVersion(program string) error {
 	b := build()
-	if p.json {
-		return p.printJSON(b)
+	if p.JSON {
+		return p.PrintJSON(b)
 	}
 	commit := ""
 	if b.Commit != "" {
@@ -63,5 +59,5 @@ func (p *process) printVersion() error {
 	if b.Modified {
 		commit += " (modified)"
 	}
-	return p.print(fmt.Sprintf("ironic-throttle %s%s %s %s\n", b.Version, commit, b.Go, b.Platform))
+	return p.Print(fmt.Sprintf("%s %s%s %s %s\n", program, b.Version, commit, b.Go, b.Platform))
 }

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 )
 
@@ -19,11 +20,11 @@ in memory until SIGTERM or SIGINT.
 Below /fake/ it tells the truth that no client of Ironic can see (GET /fake/truth),
 and takes faults on demand (POST /fake/faults).`
 
-const fakeIronicExample = `  ironic-throttle fake-ironic --nodes 200 --speed 60
+const fakeIronicExample = `  ironic-throttle-lab fake-ironic --nodes 200 --speed 60
   curl -s http://127.0.0.1:6385/fake/truth
 
   # Ironic is away for 30 s
-  curl -d '{"trouble":"refuse","forNS":30000000000}' http://127.0.0.1:6385/fake/faults`
+  curl -d '{"trouble":"refuse","for":"30s"}' http://127.0.0.1:6385/fake/faults`
 
 func (p *process) fakeIronicCommand() *cobra.Command {
 	o := fakeironic.DefaultOptions()
@@ -38,7 +39,7 @@ func (p *process) fakeIronicCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&listen, "listen", "127.0.0.1:6385", "`address` to listen on")
-	fs.StringVar(&readyFile, "ready-file", "", readyFileHelp)
+	fs.StringVar(&readyFile, "ready-file", "", cli.ReadyFileHelp)
 	o.Flags(fs)
 	return cmd
 }
@@ -58,22 +59,25 @@ func (p *process) fakeIronic(ctx context.Context, o fakeironic.Options, listen, 
 		return fmt.Errorf("--listen %q: %w", listen, err)
 	}
 	base := "http://" + l.Addr().String()
-	at := addresses{API: base + "/v1", Admin: base + "/fake/"}
-	if err := writeReadyFile(readyFile, at); err != nil {
+	at := struct {
+		API   string `json:"api"`
+		Admin string `json:"admin"`
+	}{base + "/v1", base + "/fake/"}
+	if err := cli.WriteReadyFile(readyFile, at); err != nil {
 		_ = l.Close() // nobody came yet
 		return err
 	}
-	if p.json {
-		err = p.printJSON(at)
+	if p.JSON {
+		err = p.PrintJSON(at)
 	} else {
-		err = p.print(fmt.Sprintf("Ironic:  %s (fake, %d nodes)\nadmin:   %s (truth, states, faults)\n", at.API, o.Fleet.Nodes, at.Admin))
+		err = p.Print(fmt.Sprintf("Ironic:  %s (fake, %d nodes)\nadmin:   %s (truth, states, faults)\n", at.API, o.Fleet.Nodes, at.Admin))
 	}
 	if err != nil {
 		_ = l.Close()
 		return err
 	}
 	if err := fakeironic.NewServer(world, time.Now).Serve(ctx, l); err != nil {
-		return &exitError{exitNo, err}
+		return cli.Exit(cli.No, err)
 	}
 	return nil
 }

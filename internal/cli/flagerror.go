@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagError adds to an unknown flag those that are like it, and says of a value that cannot
+// FlagError adds to an unknown flag those that are like it, and says of a value that cannot
 // be read which rule it breaks.
-func flagError(cmd *cobra.Command, err error) error {
+func FlagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return valueError(err)
@@ -60,5 +60,4 @@ var valueRules = map[string]string{
 	"bool":        "must be true or false",
 	"stringSlice": "must be words, such as a,b",
 	"duration":    "must be a duration, such as 90m or 4h",
-	"span":        "must be a duration or a range MIN-MAX, such as 10m-60m",
 }

@@ -1,8 +1,9 @@
-package main
+package lab
 
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
@@ -38,11 +39,11 @@ Exit codes: 0 the limit held, 1 not, or a storm did not end, 2 wrong use. Where 
 throttle is among the policies it alone decides about 0 or 1: that the others
 break the limit is what the comparison is for.`
 
-const simulateExample = `  ironic-throttle simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo,proposal
-  ironic-throttle simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
-  ironic-throttle simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json
-  ironic-throttle simulate --scenario bad-image --breaker on,off
-  ironic-throttle simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m --plot limit.svg`
+const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo,proposal
+  ironic-throttle-lab simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
+  ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json
+  ironic-throttle-lab simulate --scenario bad-image --breaker on,off
+  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m --plot limit.svg`
 
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()
@@ -54,13 +55,13 @@ func (p *process) simulateCommand() *cobra.Command {
 				return err
 			}
 			results, err := g.Run(cmd.Context(), simulate.Output{
-				Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json, Version: build().Version,
+				Stdout: p.Stdout, Stderr: p.Stderr, Terminal: cli.Terminal(p.Stderr), JSON: p.JSON, Version: cli.Version(),
 			})
 			switch {
 			case err != nil:
-				return &exitError{exitNo, err}
+				return cli.Exit(cli.No, err)
 			case simulate.Failed(results):
-				return &exitError{code: exitNo} // the results say it
+				return cli.Exit(cli.No, nil) // the results say it
 			}
 			return nil
 		},

@@ -1,0 +1,44 @@
+package cli
+
+import "errors"
+
+// The exit codes, as scripts know them.
+const (
+	Yes         = 0 // yes, or done
+	No          = 1 // no: not ready, a limit was broken, or it failed on the way
+	WrongUse    = 2 // wrong use or configuration
+	Unreachable = 3 // the throttle or Ironic could not be reached
+)
+
+// exit ends a program with a code.
+type exit struct {
+	code int
+	err  error
+}
+
+// Exit gives an error the exit code of the program that it ends. Without an error the program ends and says nothing
+// more. An error without a code comes from the parsing of the command line, and is wrong use.
+func Exit(code int, err error) error { return &exit{code, err} }
+
+// Error implements error.
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *exit) Unwrap() error { return e.err }
+
+// Code is the exit code for an error of a command. given is false where nobody gave it one.
+func Code(err error) (code int, given bool) {
+	var e *exit
+	switch {
+	case err == nil:
+		return Yes, false
+	case errors.As(err, &e):
+		return e.code, true
+	}
+	return WrongUse, false
+}

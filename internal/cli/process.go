@@ -1,0 +1,124 @@
+// Package cli is what both programs share: exit codes, output, the ready file, the version, and words about wrong use.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Process is what commands see of the process that they run in.
+type Process struct {
+	Stdout, Stderr io.Writer
+	JSON           bool // --output json
+	Width          int  // of the terminal; 0: that of Stdout
+}
+
+// Run runs the program of this process, and returns its exit code. SIGINT and SIGTERM end the context of the command;
+// a second signal kills.
+func Run(root func(*Process) *cobra.Command) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	p := &Process{Stdout: os.Stdout, Stderr: os.Stderr}
+	return p.Execute(ctx, root(p), os.Args[1:])
+}
+
+// Execute runs one command line of a program and returns its exit code.
+func (p *Process) Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	code, given := Code(err)
+	if err != nil && err.Error() != "" {
+		fmt.Fprintf(p.Stderr, "error: %v\n", err)
+		if !given {
+			fmt.Fprintf(p.Stderr, "See '%s --help'.\n", cmd.CommandPath())
+		}
+	}
+	return code
+}
+
+// PrintJSON writes v as one indented document.
+func (p *Process) PrintJSON(v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return Exit(No, fmt.Errorf("output: %w", err))
+	}
+	return p.Print(string(text) + "\n")
+}
+
+// Print writes text. It fails where nobody takes the text: a script must not go on with half an answer.
+func (p *Process) Print(text string) error {
+	if _, err := io.WriteString(p.Stdout, text); err != nil {
+		return Exit(No, fmt.Errorf("output: %w", err))
+	}
+	return nil
+}
+
+// Columns is how wide the terminal is that shows Stdout; 0: it is none, and lines may have any length.
+func (p *Process) Columns() int {
+	f, ok := p.Stdout.(*os.File)
+	if p.Width > 0 || !ok {
+		return p.Width
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// Terminal reports whether w is a terminal.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// ReadyFileHelp is the help of --ready-file.
+const ReadyFileHelp = "`file` that appears, with the addresses as JSON, once all listeners are open"
+
+// WriteReadyFile writes a file that tells scripts that all listeners are open, and where. It appears whole. Without a
+// path nothing is written.
+func WriteReadyFile(path string, addresses any) error {
+	if path == "" {
+		return nil
+	}
+	text, err := json.Marshal(addresses)
+	if err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	if err := WritePrivate(path, append(text, '\n')); err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	return nil
+}
+
+// WritePrivate writes a file that only its owner may read; it appears whole, or stays as it was.
+func WritePrivate(path string, text []byte) error {
+	part, err := os.CreateTemp(filepath.Dir(path), ".part-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) //nolint:errcheck // gone already when all went well
+	_, err = part.Write(text)
+	if err == nil {
+		err = part.Sync()
+	}
+	if closed := part.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	return err
+}
