@@ -22,12 +22,14 @@ require (
 	k8s.io/apimachinery v0.35.10
 	k8s.io/client-go v0.35.10
 	k8s.io/klog/v2 v2.140.0
-	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
 	pgregory.net/rapid v1.3.0
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 )
 
-require github.com/evanphx/json-patch/v5 v5.9.11 // indirect
+require (
+	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
+	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -66,7 +66,7 @@ var table = map[string]imports{
 	"pkg/snapshot":  {},
 	"pkg/disruption": {
 		house:   []string{"pkg/api", "pkg/disruption/budget"},
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "k8s.io/utils/ptr", "sigs.k8s.io/json"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "sigs.k8s.io/json"},
 	},
 	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
 	"pkg/admission":         {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
