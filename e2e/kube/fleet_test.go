@@ -152,7 +152,7 @@ func TestAFleetIsReadAsItIs(t *testing.T) {
 	if diff := cmp.Diff(wantedState(ns), got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// DC-3: a pod that goes is noticed at the next look.
+	// A pod that goes is noticed at the next look.
 	zero := int64(0)
 	if err := asAdministrator(t).CoreV1().Pods(ns).Delete(t.Context(), "web", metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// DisruptionMode says what becomes of planned work (DC-1).
+// DisruptionMode says what becomes of planned work.
 type DisruptionMode string
 
 // The modes of planned work.
@@ -22,9 +22,9 @@ const (
 // means nothing.
 type Disruption struct {
 	Mode             DisruptionMode `mapstructure:"disruption"`
-	ConsolidateAfter longSpan       `mapstructure:"disruptionConsolidateAfter"` // DC-2, DC-3
-	Budgets          budgetText     `mapstructure:"disruptionBudgets"`          // of each pool (DC-4, DC-19 ... DC-21)
-	Tariff           string         `mapstructure:"disruptionTariff"`           // price of a kWh; "" = watts have no price (DC-12)
+	ConsolidateAfter longSpan       `mapstructure:"disruptionConsolidateAfter"`
+	Budgets          budgetText     `mapstructure:"disruptionBudgets"` // of each pool
+	Tariff           string         `mapstructure:"disruptionTariff"`  // price of a kWh; "" = watts have no price
 	MaxPayback       longSpan       `mapstructure:"disruptionMaxPayback"`
 }
 

@@ -167,7 +167,7 @@ func (p *planner) whyUnder(d draft) []string {
 	return all
 }
 
-// plannedSlots is how many slots planned work may hold at once in a group of L slots: max(1, floor(L/4)) (DC-25).
+// plannedSlots is how many slots planned work may hold at once in a group of L slots: max(1, floor(L/4)).
 func (p *planner) plannedSlots(group string) int {
 	limit := p.s.Throttle.Limit
 	if own, ok := p.s.Throttle.Groups[group]; ok {

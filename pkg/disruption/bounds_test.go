@@ -23,7 +23,7 @@ func bounds(t *testing.T, text string) budget.List {
 	return l
 }
 
-// TestBounds of ten empty hosts: so many go, and the next one stays for a reason (DC-19 ... DC-21).
+// TestBounds of ten empty hosts: so many go, and the next one stays for a reason.
 func TestBounds(t *testing.T) {
 	const pool = "MachineDeployment metal3/p"
 	unready := func(n int) func(l *lab) {
@@ -80,7 +80,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestABudgetOfAReasonCountsAllThatIsTakenBesides: hosts that go for other reasons are out of service too (DC-20).
+// TestABudgetOfAReasonCountsAllThatIsTakenBesides: hosts that go for other reasons are out of service too.
 func TestABudgetOfAReasonCountsAllThatIsTakenBesides(t *testing.T) {
 	l := newLab(t, 3)
 	l.c.Budgets = budget.List{{Nodes: "1", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}
@@ -119,7 +119,7 @@ func TestAnotherReasonIsExplained(t *testing.T) {
 	}
 }
 
-// TestHold: what holds everything up (DC-24, DC-26).
+// TestHold: what holds everything up.
 func TestHold(t *testing.T) {
 	for want, throttle := range map[string]Throttle{
 		"": {Limit: 20},
@@ -143,7 +143,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestDryRun: the setting and the pool both allow it, or the setting and a Machine that nobody owns (DC-1).
+// TestDryRun: the setting and the pool both allow it, or the setting and a Machine that nobody owns.
 func TestDryRun(t *testing.T) {
 	for _, row := range []struct{ setting, pool, machine, owned, dry bool }{
 		{false, false, false, true, true}, {false, true, false, true, true}, {true, false, false, true, true}, {true, true, false, true, false},
@@ -160,7 +160,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestPrices of a host (DC-12), and what its release saves (DC-13).
+// TestPrices of a host, and what its release saves.
 func TestPrices(t *testing.T) {
 	past, future := noon, noon.Add(1)
 	const unknown = -1
@@ -213,7 +213,7 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestNumbersOfActions (DC-13, DC-25).
+// TestNumbersOfActions.
 func TestNumbersOfActions(t *testing.T) {
 	const quiet = "no pod came or went for 24h0m0s, and consolidateAfter is 30s"
 	empty := func() *lab { return newLab(t, 1) }

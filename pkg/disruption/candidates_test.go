@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// neverConsolidated is for empty hosts alone (DC-4).
+// neverConsolidated is for empty hosts alone.
 var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
 
 // used makes a lab of hosts with pods of so many CPUs, one on each.
@@ -33,7 +33,7 @@ func field(name, have, want string) func(h *Host, q *Pool) {
 	}
 }
 
-// TestEmptyHosts: h-0 is one, and h-1 stays (DC-2 ... DC-5).
+// TestEmptyHosts: h-0 is one, and h-1 stays.
 func TestEmptyHosts(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -84,7 +84,7 @@ func TestEmptyHosts(t *testing.T) {
 	}
 }
 
-// TestHostsThatAreNeverTouched: every method would take them (DC-27).
+// TestHostsThatAreNeverTouched: every method would take them.
 func TestHostsThatAreNeverTouched(t *testing.T) {
 	for name, change := range map[string]func(h *Host, n *Node){
 		"NotControlPlane":     func(h *Host, _ *Node) { h.Machine.ControlPlane = true },
@@ -128,7 +128,7 @@ func TestHostsThatAreNeverTouched(t *testing.T) {
 	}
 }
 
-// TestDrift of h-0, which has a pod that fits elsewhere (DC-7).
+// TestDrift of h-0, which has a pod that fits elsewhere.
 func TestDrift(t *testing.T) {
 	const again = "StaticDrift reprovision h-0"
 	reboot := func(h *Host, _ *Pool) { field("firmware.Boot", "on", "off")(h, nil); h.OnReboot = true }

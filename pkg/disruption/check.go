@@ -42,7 +42,7 @@ func first(rules ...must) error {
 }
 
 // check reports a *api.FieldError for the first setting that no plan can be made with. Budgets that cannot be read are
-// closed instead (DC-21).
+// closed instead.
 func (c Config) check(at string) error {
 	const negative = "must not be negative"
 	tariff := 0.0

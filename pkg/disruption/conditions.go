@@ -20,7 +20,7 @@ type verdict struct {
 
 func (v *verdict) candidate() bool { return v.empty || v.drifted || v.under }
 
-// reasons are those of the methods that would take it, in their order (DC-9).
+// reasons are those of the methods that would take it, in their order.
 func (v *verdict) reasons() (all []api.PlanReason) {
 	for _, r := range []struct {
 		is     bool
@@ -81,7 +81,7 @@ func (p *planner) judge(h *host) {
 	}
 	safe = v.add(p.served(h)...) && safe
 	calm := v.add(p.calm(h)...)
-	priced := v.add(p.priced(h)...) && !h.empty() // an empty host is released without (DC-5)
+	priced := v.add(p.priced(h)...) && !h.empty() // an empty host is released without
 	moves := v.add(condition{"PodsMovable", h.stuck == "", "none of its pods must stay", clip(h.stuck)})
 	said := "it is as it is wanted, as far as is known"
 	if h.drift.any() {
@@ -96,7 +96,7 @@ func (p *planner) judge(h *host) {
 // owned: somebody makes its Machine again when it is gone.
 func (h *host) owned() bool { return h.Machine != nil && h.Machine.Pool != (Key{}) }
 
-// storageLabels of a node make its host a storage host, controlLabels one of the control plane (DC-27).
+// storageLabels of a node make its host a storage host, controlLabels one of the control plane.
 var (
 	storageLabels = []string{"node-role.kubernetes.io/storage", "cluster.ocs.openshift.io/openshift-storage"}
 	controlLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
@@ -106,7 +106,7 @@ func (h *host) nodeHas(names []string) bool {
 	return h.node != nil && slices.ContainsFunc(names, func(l string) bool { _, ok := h.node.Labels[l]; return ok })
 }
 
-// spared are hosts that are never touched (DC-27), or of which something cannot be read.
+// spared are hosts that are never touched, or of which something cannot be read.
 func (p *planner) spared(h *host) []condition {
 	m, q := h.Machine, h.pool
 	read := len(h.Faults) == 0 && (q == nil || len(q.Faults) == 0 && (q.HostSelector == nil || q.selector != nil))

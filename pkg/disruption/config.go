@@ -8,29 +8,29 @@ import (
 
 // Config is how plans are made. Default has the defaults.
 type Config struct {
-	// ConsolidateAfter is how long no pod may have come or gone (DC-2, DC-3).
+	// ConsolidateAfter is how long no pod may have come or gone.
 	ConsolidateAfter Span `json:"consolidateAfter"`
-	// Budgets say how many hosts of a pool may be disrupted at once, and how many stay Ready (DC-19, DC-20).
+	// Budgets say how many hosts of a pool may be disrupted at once, and how many stay Ready.
 	Budgets budget.List `json:"budgets"`
 	// TariffPerKWh is the price of energy; nil: watts have no price.
 	TariffPerKWh *float64 `json:"tariffPerKWh,omitempty"`
 	// MaxPayback is for how long a saving may take to be worth its work.
 	MaxPayback Span `json:"maxPayback"`
 	// PreemptibleOptions is how many cheaper hosts a preemptible host needs to be replaced by
-	// another; 0: it is not replaced (DC-17, DC-18).
+	// another; 0: it is not replaced.
 	PreemptibleOptions int `json:"preemptibleOptions,omitempty"`
-	// Execute: plans are carried out in pools whose annotation allows it (DC-1).
+	// Execute: plans are carried out in pools whose annotation allows it.
 	Execute bool `json:"execute,omitempty"`
 }
 
-// Default is the Config without settings (DC-1).
+// Default is the Config without settings.
 func Default() Config {
 	return Config{
 		ConsolidateAfter: Never, Budgets: budget.List{{Nodes: "10%"}, {MinReady: "1"}}, MaxPayback: Span(24 * time.Hour),
 	}
 }
 
-// ValidateAfter is how old a plan must be to be carried out (DC-22).
+// ValidateAfter is how old a plan must be to be carried out.
 const ValidateAfter = 15 * time.Second
 
 // Span is a duration, or Never. Its text is as "30s", "24h" or "Never".

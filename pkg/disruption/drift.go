@@ -12,7 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// drift is how a host is not as it is wanted (DC-7).
+// drift is how a host is not as it is wanted.
 type drift struct {
 	static  []string  // its template, or a field, has changed
 	dynamic []string  // it no longer meets its pool's requirements

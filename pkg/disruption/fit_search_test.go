@@ -171,7 +171,7 @@ func TestDC10_ASearchGoesBack(t *testing.T) {
 	}
 }
 
-// The order of the state's lists, and what was asked before, do not change an answer (DC-28).
+// The order of the state's lists, and what was asked before, do not change an answer.
 func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := fitFleet(rng, 30, 300)

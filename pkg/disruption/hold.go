@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Hold says why nothing further may be carried out as the throttle stands (DC-24, DC-26); "" = it may.
+// Hold says why nothing further may be carried out as the throttle stands; "" = it may.
 func (t *Throttle) Hold() string { return cmp.Or(t.unsure(), t.yields()) }
 
-// unsure says why nothing can be planned (DC-26); "" = it can.
+// unsure says why nothing can be planned; "" = it can.
 func (t *Throttle) unsure() string {
 	switch {
 	case t.Stale:
@@ -23,7 +23,7 @@ func (t *Throttle) unsure() string {
 	return ""
 }
 
-// yields says for whom planned work waits (DC-24); "" = for nobody.
+// yields says for whom planned work waits; "" = for nobody.
 func (t *Throttle) yields() string {
 	switch n := t.Waiting; n {
 	case 0:

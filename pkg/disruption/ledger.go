@@ -13,7 +13,7 @@ type roomKey struct {
 	reason api.PlanReason
 }
 
-// roomFor is what a pool's budgets leave (DC-19 ... DC-21).
+// roomFor is what a pool's budgets leave.
 func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
 	key := roomKey{q, reason}
 	r, ok := p.rooms[key]
@@ -53,7 +53,7 @@ func (q *pool) count() {
 	q.stands.Ready -= surplus
 }
 
-// ledger counts hosts that a plan takes, against the budgets of their pools (DC-19).
+// ledger counts hosts that a plan takes, against the budgets of their pools.
 type ledger struct {
 	p        *planner
 	replaced bool // a replacement is Ready first, and makes up for one
@@ -142,7 +142,7 @@ func (q *pool) title() string {
 	return q.name
 }
 
-// budgetFaults are budgets that cannot be read: nothing is disrupted then (DC-21).
+// budgetFaults are budgets that cannot be read: nothing is disrupted then.
 func budgetFaults(where string, budgets budget.List) []string {
 	var all []string
 	for _, b := range budgets {

@@ -48,7 +48,7 @@ func TestOneMethodAPass(t *testing.T) {
 }
 
 // TestOneDriftedHostAPass: those without pods first, then the one that drifted first. How many pods and what they cost does
-// not matter (DC-8).
+// not matter.
 func TestOneDriftedHostAPass(t *testing.T) {
 	for pods, want := range map[[2]int]string{{0, 0}: "h-0", {1, 0}: "h-1", {1, 1}: "h-0", {2, 1}: "h-0", {1, 2}: "h-0"} {
 		l := newLab(t, 3)
@@ -81,7 +81,7 @@ func TestOneDriftedHostAPass(t *testing.T) {
 	}
 }
 
-// TestTargets: the pod of h-0 could move to h-1 (DC-10).
+// TestTargets: the pod of h-0 could move to h-1.
 func TestTargets(t *testing.T) {
 	const goes = "SingleNodeConsolidation release h-0"
 	for _, row := range []struct {
@@ -114,7 +114,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestReplacement of h-0, whose pod fits nowhere else, by a free host s-1 (DC-11 ... DC-13, DC-16 ... DC-18).
+// TestReplacement of h-0, whose pod fits nowhere else, by a free host s-1.
 func TestReplacement(t *testing.T) {
 	const goes = "SingleNodeConsolidation replace h-0>s-1"
 	preemptible := func(options, free int) func(l *lab, s *Host) {
@@ -183,7 +183,7 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestReplacementOfSeveral by s-2, which has room for both (DC-16, DC-18, DC-19).
+// TestReplacementOfSeveral by s-2, which has room for both.
 func TestReplacementOfSeveral(t *testing.T) {
 	const goes = "MultiNodeConsolidation replace h-0,h-1>s-2"
 	lease := func(f float64) Price { return Price{LeasePerHour: &f, LeaseEnds: new(noon.Add(-1))} }

@@ -18,13 +18,13 @@ const mostSteps = 5_000
 
 // freedom is what brute force may do that rows forbid.
 type freedom struct {
-	// order: an empty host may stay and take pods of a dearer one. By DC-9 all that are empty go before any other.
+	// order: an empty host may stay and take pods of a dearer one. All that are empty go before any other.
 	order bool
-	// wide: pods may move that require more than is simulated, anti-affinity by another topology than the node. By DC-10 their
+	// wide: pods may move that require more than is simulated, anti-affinity by another topology than the node. Their
 	// hosts are no candidates.
 	wide bool
 	// sick: pods that are not ready take nothing from their budget. Whether the eviction API counts them depends on the numbers of healthy
-	// pods, which are not in the state: what is not known is no yes (DC-10).
+	// pods, which are not in the state: what is not known is no yes.
 	sick bool
 }
 

@@ -175,12 +175,12 @@ func ambiguous(s *disruption.State) bool {
 	return odd
 }
 
-// validated: a plan is refused before its 15 s are over, and after them Validate ends with a verdict (DC-22).
+// validated: a plan is refused before its 15 s are over, and after them Validate ends with a verdict.
 func validated(t *testing.T, d *document, now time.Time, p api.Plan) {
 	t.Helper()
 	early := disruption.Validate(t.Context(), p, &d.State, d.Config, now.Add(disruption.ValidateAfter-1))
 	if early == nil && len(p.Actions) > 0 {
-		t.Error("a plan holds before its 15 s are over (DC-22)")
+		t.Error("a plan holds before its 15 s are over (law age)")
 	}
 	err := disruption.Validate(t.Context(), p, &d.State, d.Config, now.Add(disruption.ValidateAfter))
 	var abandoned *disruption.Abandoned

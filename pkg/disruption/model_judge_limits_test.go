@@ -14,7 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// saving compares what an action says it saves with the most that its acts can (DC-13).
+// saving compares what an action says it saves with the most that its acts can.
 func (j *judgement) saving(a *api.PlanAction) {
 	most := 0.0
 	for _, ph := range a.Hosts {
@@ -29,12 +29,12 @@ func (j *judgement) saving(a *api.PlanAction) {
 		}
 	}
 	if a.SavingPerHour > most*(1+1e-9)+1e-9 {
-		j.breakf("action %s says that it saves %g, and its acts save %g at most (DC-13)", a.ID, a.SavingPerHour, max(0, most))
+		j.breakf("action %s says that it saves %g, and its acts save %g at most (law saving)", a.ID, a.SavingPerHour, max(0, most))
 	}
 	consolidation := a.Reason == api.PlanUnderutilized
 	switch {
 	case consolidation && a.SavingPerHour <= 0:
-		j.breakf("action %s consolidates and saves nothing (DC-13)", a.ID)
+		j.breakf("action %s consolidates and saves nothing (law saving)", a.ID)
 	case (a.PaybackHours != nil) != (a.SavingPerHour > 0):
 		j.breakf("action %s saves %g, and its payback is %v", a.ID, a.SavingPerHour, a.PaybackHours)
 	case consolidation && a.PaybackHours != nil && j.c.MaxPayback >= 0 && *a.PaybackHours > time.Duration(j.c.MaxPayback).Hours()*(1+1e-9):
@@ -53,7 +53,7 @@ func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
 	case h.Paused || h.Detached || h.External || h.Deleting || h.Failed || h.DoNotDisrupt || h.Storage:
 		return "it is not for use"
 	case len(h.Faults) > 0 || !priced:
-		return "its price is not known (DC-12)"
+		return "its price is not known (law price)"
 	case h.Capacity == nil:
 		return "its capacity is not known"
 	case pool.HostSelector != nil && !matches(pool.HostSelector, h.Labels):
@@ -62,7 +62,7 @@ func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
 	return ""
 }
 
-// replacement looks at DC-11, DC-12 and DC-16 ... DC-18.
+// replacement looks at the host that comes in place of others: one, cheaper, of another class or cheaper there.
 func (j *judgement) replacement(a *api.PlanAction) {
 	h, pool := j.hosts[a.Replacement.Name], j.pools[a.Pool]
 	if h == nil || pool == nil || pool.NodeLabels == nil && pool.NodeTaints == nil {
@@ -70,7 +70,7 @@ func (j *judgement) replacement(a *api.PlanAction) {
 		return
 	}
 	if other, ok := j.taken[h.String()]; ok {
-		j.breakf("host %s replaces in %s and is in %s (DC-11)", h, a.ID, other)
+		j.breakf("host %s replaces in %s and is in %s (law one replacement)", h, a.ID, other)
 	}
 	j.taken[h.String()] = a.ID
 	j.described(*a.Replacement, h)
@@ -88,29 +88,29 @@ func (j *judgement) replacement(a *api.PlanAction) {
 		sum += high
 		preemptible = preemptible && old.Preemptible
 		if old.Class != "" && old.Class == h.Class && low >= high {
-			j.breakf("host %s is of the class %s and not cheaper than %s (DC-16)", h, h.Class, old)
+			j.breakf("host %s is of the class %s and not cheaper than %s (law class)", h, h.Class, old)
 		}
 	}
 	if low >= sum {
-		j.breakf("host %s is not cheaper than what it replaces (DC-12)", h)
+		j.breakf("host %s is not cheaper than what it replaces (law price)", h)
 	}
 	if preemptible {
 		j.preemptible(a, h, pool, sum)
 	}
 }
 
-// preemptible looks at the replacement of preemptible hosts (DC-17, DC-18).
+// preemptible looks at the replacement of preemptible hosts.
 func (j *judgement) preemptible(a *api.PlanAction, h *disruption.Host, pool *disruption.Pool, price float64) {
 	options := j.options(pool)
 	if options == 0 {
-		j.breakf("action %s replaces preemptible hosts (DC-17)", a.ID)
+		j.breakf("action %s replaces preemptible hosts (law preemptible)", a.ID)
 		return
 	}
 	if len(a.Hosts) != 1 {
 		return
 	}
 	if !h.Preemptible {
-		j.breakf("action %s replaces a preemptible host by one that is not (DC-18)", a.ID)
+		j.breakf("action %s replaces a preemptible host by one that is not (law enough preemptible)", a.ID)
 		return
 	}
 	cheaper := 0
@@ -120,7 +120,7 @@ func (j *judgement) preemptible(a *api.PlanAction, h *disruption.Host, pool *dis
 		}
 	}
 	if cheaper < options {
-		j.breakf("action %s replaces a preemptible host with %d cheaper ones, and needs %d (DC-18)", a.ID, cheaper, options)
+		j.breakf("action %s replaces a preemptible host with %d cheaper ones, and needs %d (law enough preemptible)", a.ID, cheaper, options)
 	}
 }
 
@@ -152,7 +152,7 @@ func (j *judgement) podBudgets() {
 		case ready+unready > 0 && !b.Current:
 			j.breakf("budget %s is not current, and pods of it go", b)
 		case ready > max(0, int(b.Allowed)) || unready > 0 && b.Allowed < 1:
-			j.breakf("budget %s allows %d, and %d ready and %d other pods of it go (DC-10)", b, b.Allowed, ready, unready)
+			j.breakf("budget %s allows %d, and %d ready and %d other pods of it go (law place)", b, b.Allowed, ready, unready)
 		}
 	}
 	for _, p := range leaving {
@@ -162,7 +162,7 @@ func (j *judgement) podBudgets() {
 	}
 }
 
-// limits counts the hosts of each pool: budgets (DC-19, DC-20).
+// limits counts the hosts of each pool: budgets.
 func (j *judgement) limits() {
 	type key struct {
 		pool   string
@@ -184,7 +184,7 @@ func (j *judgement) limits() {
 	}
 	for k, n := range taken {
 		if most, bounded := j.allowed(k.pool, k.reason); bounded && n > most {
-			j.breakf("%d hosts of %s for %s, and the budget allows %d (DC-19)", n, k.pool, k.reason, most)
+			j.breakf("%d hosts of %s for %s, and the budget allows %d (law budget)", n, k.pool, k.reason, most)
 		}
 	}
 	for k, n := range fewer {
@@ -195,7 +195,7 @@ func (j *judgement) limits() {
 			}
 		}
 		if least := j.floor(k.pool, k.reason); ready-n < least {
-			j.breakf("%d of %d ready hosts of %s go, and %d must stay (DC-19)", n, ready, k.pool, least)
+			j.breakf("%d of %d ready hosts of %s go, and %d must stay (law budget)", n, ready, k.pool, least)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// mostHosts is how many one consolidation may take (DC-14).
+// mostHosts is how many one consolidation may take.
 const mostHosts = 100
 
 // reasons are those of which each method has actions.
@@ -34,8 +34,8 @@ type judgement struct {
 	replicas map[string]int    // of pools, after the actions so far
 }
 
-// judge lists the laws that a plan breaks; none: it may be carried out as a whole. It reads the rows DC-2 ... DC-28 as they
-// are written, and knows nothing of how plans are made.
+// judge lists the laws that a plan breaks, each by its name in brackets; none: it may be carried out as a whole. It knows
+// nothing of how plans are made.
 func judge(s *disruption.State, c disruption.Config, now time.Time, p api.Plan) []string {
 	j := &judgement{world: newWorld(s, c, now), plan: p, taken: map[string]string{}, gone: map[string]bool{}}
 	j.frame()
@@ -61,11 +61,11 @@ func (j *judgement) frame() {
 		j.breakf("madeAt is %v, not now", p.MadeAt)
 	}
 	if p.ExecuteAfter.Sub(p.MadeAt) < disruption.ValidateAfter {
-		j.breakf("it may be carried out %v after it was made (DC-22)", p.ExecuteAfter.Sub(p.MadeAt))
+		j.breakf("it may be carried out %v after it was made (law age)", p.ExecuteAfter.Sub(p.MadeAt))
 	}
 	allowed := slices.ContainsFunc(p.Actions, func(a api.PlanAction) bool { return j.pools[a.Pool] != nil && j.pools[a.Pool].Execute })
 	if !p.DryRun && !(j.c.Execute && allowed) && len(p.Actions) > 0 {
-		j.breakf("it is no dry run though nothing allows to execute it (DC-1)")
+		j.breakf("it is no dry run though nothing allows to execute it (law dry run)")
 	}
 	if p.Hosts != len(j.s.Hosts) || p.Nodes != len(j.s.Nodes) || p.Pods != len(j.s.Pods) {
 		j.breakf("it looked at %d hosts, %d nodes and %d pods", p.Hosts, p.Nodes, p.Pods)
@@ -85,20 +85,20 @@ func (j *judgement) frame() {
 			j.breakf("method %s without actions", p.Method)
 		}
 		if (t.Stale || len(t.OpenBreakers) > 0) && p.Blocked == "" {
-			j.breakf("an empty plan does not say what blocks it (DC-26)")
+			j.breakf("an empty plan does not say what blocks it (law stopped)")
 		}
 		return
 	}
 	switch {
-	case p.Blocked != "" && t.Waiting == 0 && t.Limit != 1: // at a limit of 1 they never start (DC-24)
+	case p.Blocked != "" && t.Waiting == 0 && t.Limit != 1: // at a limit of 1 they never start
 		j.breakf("actions though %q", p.Blocked)
 	case t.Stale || len(t.OpenBreakers) > 0 || len(t.PausedGroups) > 0:
-		j.breakf("actions though Ironic is stale, a breaker is open or a group is paused (DC-26)")
+		j.breakf("actions though Ironic is stale, a breaker is open or a group is paused (law stopped)")
 	case t.Waiting > 0 && p.Blocked == "":
-		j.breakf("actions, and no word of %d hosts that wait (DC-24)", t.Waiting)
+		j.breakf("actions, and no word of %d hosts that wait (law waits)", t.Waiting)
 	}
 	if reasons[p.Method] == nil {
-		j.breakf("method %q is none (DC-9)", p.Method)
+		j.breakf("method %q is none (law method)", p.Method)
 	}
 	j.size()
 }
@@ -117,16 +117,16 @@ func (j *judgement) size() {
 	}
 	switch m := j.plan.Method; {
 	case m == api.MethodMulti && (hosts < 2 || hosts > mostHosts):
-		j.breakf("%s of %d hosts (DC-14)", m, hosts)
+		j.breakf("%s of %d hosts (law batch)", m, hosts)
 	case (m == api.MethodDrift || m == api.MethodStaticDrift) && hosts != 1:
-		j.breakf("%d drifted hosts in one pass (DC-8)", hosts)
+		j.breakf("%d drifted hosts in one pass (law one drifted)", hosts)
 	}
 }
 
 // action looks at one action, and notes which nodes go.
 func (j *judgement) action(a *api.PlanAction) {
 	if !slices.Contains(reasons[j.plan.Method], a.Reason) {
-		j.breakf("action %s is %s, and the method is %s (DC-9)", a.ID, a.Reason, j.plan.Method)
+		j.breakf("action %s is %s, and the method is %s (law method)", a.ID, a.Reason, j.plan.Method)
 	}
 	for _, ph := range a.Hosts {
 		h := j.hosts[ph.Name]
@@ -189,7 +189,7 @@ func (j *judgement) decision(a *api.PlanAction) {
 		j.breakf("action %s has the decision %q", a.ID, a.Decision)
 	}
 	if (a.Decision == api.PlanReplace) != (a.Replacement != nil) {
-		j.breakf("action %s is %s with replacement %v (DC-11)", a.ID, a.Decision, a.Replacement)
+		j.breakf("action %s is %s with replacement %v (law one replacement)", a.ID, a.Decision, a.Replacement)
 	}
 	if a.Replacement != nil {
 		j.replacement(a)
@@ -239,13 +239,13 @@ func (j *judgement) places() {
 		for node := range maps.Keys(nodes) {
 			for _, p := range j.movers(node) {
 				if node != "" && !moved[in(p.Cluster, p.String())] {
-					j.breakf("action %s leaves pod %s of %s without a place (DC-10)", a.ID, p, node)
+					j.breakf("action %s leaves pod %s of %s without a place (law place)", a.ID, p, node)
 				}
 			}
 		}
 	}
 	if why := b.unruly(); why != "" {
-		j.breakf("%s (DC-10)", why)
+		j.breakf("%s (law place)", why)
 	}
 	j.waiting(b)
 }
@@ -270,7 +270,7 @@ func (j *judgement) waiting(after *board) {
 		}
 		before.reopen(j.world)
 		if after.reopen(j.world); before.fits(p) && !after.fits(p) {
-			j.breakf("pod %s waits, and what goes is the only place for it (DC-10)", p)
+			j.breakf("pod %s waits, and what goes is the only place for it (law place)", p)
 		}
 	}
 }
@@ -291,10 +291,10 @@ func (j *judgement) move(b *board, a *api.PlanAction, m api.PlanMove, of disrupt
 		j.breakf("action %s moves %s, which is of its node or has finished", a.ID, m.Pod)
 		return
 	case j.gone[in(of, m.To)]:
-		j.breakf("pod %s moves to %s, which goes too (DC-10)", m.Pod, m.To)
+		j.breakf("pod %s moves to %s, which goes too (law place)", m.Pod, m.To)
 		return
 	case to == nil || j.nodes[in(of, m.To)] == nil && (a.Replacement == nil || a.Replacement.Name != m.To):
-		j.breakf("pod %s moves to %q, which is no node (DC-10)", m.Pod, m.To)
+		j.breakf("pod %s moves to %q, which is no node (law place)", m.Pod, m.To)
 		return
 	}
 	moved[in(of, m.Pod)] = true
@@ -303,7 +303,7 @@ func (j *judgement) move(b *board, a *api.PlanAction, m api.PlanMove, of disrupt
 		j.breakf("pod %s cannot be moved: %s", m.Pod, why)
 	}
 	if why := b.refuses(p, to); why != "" {
-		j.breakf("pod %s cannot be put on %s: %s (DC-10)", m.Pod, m.To, why)
+		j.breakf("pod %s cannot be put on %s: %s (law place)", m.Pod, m.To, why)
 	}
 	b.put(p, to)
 }

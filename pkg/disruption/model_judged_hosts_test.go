@@ -29,15 +29,15 @@ func node1(change func(n *disruption.Node)) func(*lab, *api.Plan) {
 
 func TestTheJudgeRejectsHosts(t *testing.T) {
 	for _, r := range []rejection{
-		{"storage", good, host0(func(h *disruption.Host) { h.Storage = true }), "DC-27"},
-		{"storage node", good, func(l *lab, _ *api.Plan) { l.s.Nodes[0].Labels[storageLabels[0]] = "" }, "DC-27"},
-		{"do not disrupt", drifting, host0(func(h *disruption.Host) { h.DoNotDisrupt = true }), "DC-27"},
-		{"paused", good, host0(func(h *disruption.Host) { h.Paused = true }), "DC-27"},
-		{"paused machine", good, host0(func(h *disruption.Host) { h.Machine.Paused = true }), "DC-27"},
-		{"detached", drifting, host0(func(h *disruption.Host) { h.Detached = true }), "DC-27"},
-		{"external", good, host0(func(h *disruption.Host) { h.External = true }), "DC-27"},
-		{"control plane", good, host0(func(h *disruption.Host) { h.Machine.ControlPlane = true }), "DC-27"},
-		{"control plane node", drifting, func(l *lab, _ *api.Plan) { l.s.Nodes[0].ControlPlane = true }, "DC-27"},
+		{"storage", good, host0(func(h *disruption.Host) { h.Storage = true }), "law left alone"},
+		{"storage node", good, func(l *lab, _ *api.Plan) { l.s.Nodes[0].Labels[storageLabels[0]] = "" }, "law left alone"},
+		{"do not disrupt", drifting, host0(func(h *disruption.Host) { h.DoNotDisrupt = true }), "law left alone"},
+		{"paused", good, host0(func(h *disruption.Host) { h.Paused = true }), "law left alone"},
+		{"paused machine", good, host0(func(h *disruption.Host) { h.Machine.Paused = true }), "law left alone"},
+		{"detached", drifting, host0(func(h *disruption.Host) { h.Detached = true }), "law left alone"},
+		{"external", good, host0(func(h *disruption.Host) { h.External = true }), "law left alone"},
+		{"control plane", good, host0(func(h *disruption.Host) { h.Machine.ControlPlane = true }), "law left alone"},
+		{"control plane node", drifting, func(l *lab, _ *api.Plan) { l.s.Nodes[0].ControlPlane = true }, "law left alone"},
 		{"another owner", good, host0(func(h *disruption.Host) { h.Machine.OtherOwner = "KubeadmControlPlane x" }), "another owner"},
 		{"deleting", good, host0(func(h *disruption.Host) { h.Machine.Deleting = true }), "being disrupted"},
 		{"failed", good, host0(func(h *disruption.Host) { h.Failed = true }), "has failed"},
@@ -46,35 +46,35 @@ func TestTheJudgeRejectsHosts(t *testing.T) {
 		{"faults of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Faults = []string{"budgets"} }, "cannot be read"},
 		{"a pool that does not scale", emptying, func(l *lab, _ *api.Plan) { l.s.Pools[0].Scales = false }, "does not scale"},
 		{"an unknown pool", good, func(l *lab, _ *api.Plan) { l.s.Pools = nil }, "pool is not known"},
-		{"never ready", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[3].FirstReady = time.Time{} }, "DC-3"},
-		{"a nanosecond too soon", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[3].LastPodEvent = l.now.Add(-30*time.Second + 1) }, "DC-2"},
-		{"Never", emptying, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.ConsolidateAfter = new(disruption.Never) }, "DC-2"},
+		{"never ready", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[3].FirstReady = time.Time{} }, "law ready once"},
+		{"a nanosecond too soon", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[3].LastPodEvent = l.now.Add(-30*time.Second + 1) }, "law empty"},
+		{"Never", emptying, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.ConsolidateAfter = new(disruption.Never) }, "law empty"},
 		{"not Consolidatable", good, host0(func(h *disruption.Host) { h.Machine.Consolidatable = new(false) }), "Consolidatable"},
-		{"never consolidated", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "DC-4"},
-		{"not empty", emptying, func(l *lab, _ *api.Plan) { l.pod("d", 3, "1") }, "DC-2"},
+		{"never consolidated", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "law policy"},
+		{"not empty", emptying, func(l *lab, _ *api.Plan) { l.pod("d", 3, "1") }, "law empty"},
 		{"not empty yet", emptying, func(l *lab, _ *api.Plan) {
 			d := l.pod("d", 3, "1")
 			d.Terminating, d.Owner = true, "StatefulSet/db"
-		}, "DC-2"},
-		{"empty", good, func(l *lab, _ *api.Plan) { l.s.Pods[0].Node = "" }, "DC-5"},
-		{"budget", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0"}) }, "DC-19"},
-		{"budget of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = budget.List{{Nodes: "0%"}, {MinReady: "0"}} }, "DC-19"},
-		{"two of a budget of 10 %", several, func(l *lab, _ *api.Plan) { l.c.Budgets = budget.List{{Nodes: "10%"}, {MinReady: "0"}} }, "DC-19"},
+		}, "law empty"},
+		{"empty", good, func(l *lab, _ *api.Plan) { l.s.Pods[0].Node = "" }, "law one method"},
+		{"budget", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0"}) }, "law budget"},
+		{"budget of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = budget.List{{Nodes: "0%"}, {MinReady: "0"}} }, "law budget"},
+		{"two of a budget of 10 %", several, func(l *lab, _ *api.Plan) { l.c.Budgets = budget.List{{Nodes: "10%"}, {MinReady: "0"}} }, "law budget"},
 		{"budget less not ready", good, func(l *lab, _ *api.Plan) {
 			l.c.Budgets, l.s.Nodes[2].Ready = budget.List{{Nodes: "25%"}, {MinReady: "0"}}, false
-		}, "DC-19"},
+		}, "law budget"},
 		{"budget less disrupting", good, func(l *lab, _ *api.Plan) {
 			l.c.Budgets, l.s.Hosts[2].Machine.Marked = budget.List{{Nodes: "1"}, {MinReady: "0"}}, true
-		}, "DC-19"},
+		}, "law budget"},
 		{"budget of the reason", good, func(l *lab, _ *api.Plan) {
 			l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}, {MinReady: "0"}}
-		}, "DC-19"},
+		}, "law budget"},
 		{"bad schedule", good, func(l *lab, _ *api.Plan) {
 			l.c.Budgets = budget.List{{Nodes: "5", Schedule: "noon", Duration: "1h"}, {MinReady: "0"}}
-		}, "DC-19"},
+		}, "law budget"},
 		{"schedule at its start", good, func(l *lab, _ *api.Plan) {
 			l.c.Budgets = budget.List{{Nodes: "0", Schedule: "0 12 * * 3", Duration: "1h"}, {MinReady: "0"}}
-		}, "DC-19"},
+		}, "law budget"},
 		{"four stay Ready", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = budget.List{{MinReady: "4"}} }, "must stay"},
 	} {
 		t.Run(r.name, r.test)
@@ -129,8 +129,8 @@ func TestTheJudgeRejectsMoves(t *testing.T) {
 		{"two PDBs", good, func(l *lab, _ *api.Plan) { l.budget("a", 3); l.budget("a", 3).Name = "other" }, "cannot be evicted"},
 		{"replacement too dear", replacing, func(l *lab, _ *api.Plan) {
 			l.s.Hosts[4].Price.WattsIdle, l.s.Hosts[4].Price.WattsBusy = new(400.0), new(400.0)
-		}, "DC-12"},
-		{"replacement of unknown price", replacing, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Price = disruption.Price{} }, "DC-12"},
+		}, "law price"},
+		{"replacement of unknown price", replacing, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Price = disruption.Price{} }, "law price"},
 		{"replacement in use", replacing, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Consumer = "x" }, "somebody has it"},
 		{"replacement without room", replacing, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Capacity["cpu"] = "1" }, "too little cpu"},
 		{"replacement not chosen", replacing, func(l *lab, _ *api.Plan) {
@@ -139,12 +139,12 @@ func TestTheJudgeRejectsMoves(t *testing.T) {
 		{"replacement of one class", replacing, func(l *lab, _ *api.Plan) {
 			l.s.Hosts[0].Class, l.s.Hosts[4].Class = "a", "a"
 			l.s.Hosts[4].Price = l.s.Hosts[0].Price
-		}, "DC-16"},
-		{"preemptible", replacing, host0(func(h *disruption.Host) { h.Preemptible = true }), "DC-17"},
+		}, "law class"},
+		{"preemptible", replacing, host0(func(h *disruption.Host) { h.Preemptible = true }), "law preemptible"},
 		{"preemptible, too few", replacing, func(l *lab, _ *api.Plan) {
 			l.s.Hosts[0].Preemptible, l.s.Hosts[4].Preemptible, l.c.PreemptibleOptions = true, true, 2
-		}, "DC-18"},
-		{"two decisions", replacing, func(_ *lab, p *api.Plan) { p.Actions[0].Decision = api.PlanRelease }, "DC-11"},
+		}, "law enough preemptible"},
+		{"two decisions", replacing, func(_ *lab, p *api.Plan) { p.Actions[0].Decision = api.PlanRelease }, "law one replacement"},
 	} {
 		t.Run(r.name, r.test)
 	}

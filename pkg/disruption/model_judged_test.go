@@ -76,7 +76,7 @@ func TestTheJudgeAccepts(t *testing.T) {
 			p.Actions = []api.PlanAction{}
 			return l, &p
 		},
-		"exactly consolidateAfter (DC-2)": func() (*lab, *api.Plan) {
+		"exactly consolidateAfter (law empty)": func() (*lab, *api.Plan) {
 			l, p := emptying()
 			l.s.Nodes[3].LastPodEvent = l.now.Add(-30 * time.Second)
 			return l, p
@@ -143,46 +143,46 @@ func (r rejection) test(t *testing.T) {
 func TestTheJudgeRejectsPlans(t *testing.T) {
 	for _, r := range []rejection{
 		{"later than now", good, func(_ *lab, p *api.Plan) { p.MadeAt = p.MadeAt.Add(time.Second) }, "not now"},
-		{"too soon", good, func(_ *lab, p *api.Plan) { p.ExecuteAfter = p.MadeAt.Add(14 * time.Second) }, "DC-22"},
-		{"not dry", good, func(_ *lab, p *api.Plan) { p.DryRun = false }, "DC-1"},
+		{"too soon", good, func(_ *lab, p *api.Plan) { p.ExecuteAfter = p.MadeAt.Add(14 * time.Second) }, "law age"},
+		{"not dry", good, func(_ *lab, p *api.Plan) { p.DryRun = false }, "law dry run"},
 		{"not dry, and the pool does not allow it", good, func(l *lab, p *api.Plan) {
 			p.DryRun, l.c.Execute, l.s.Pools[0].Execute = false, true, false
-		}, "DC-1"},
+		}, "law dry run"},
 		{"counts", good, func(_ *lab, p *api.Plan) { p.Pods-- }, "it looked at"},
-		{"stale", good, func(l *lab, _ *api.Plan) { l.s.Throttle.Stale = true }, "DC-26"},
-		{"breaker", good, func(l *lab, _ *api.Plan) { l.s.Throttle.OpenBreakers = []string{"ironic"} }, "DC-26"},
-		{"paused group", good, func(l *lab, _ *api.Plan) { l.s.Throttle.PausedGroups = []string{"r1"} }, "DC-26"},
-		{"somebody waits", good, func(l *lab, _ *api.Plan) { l.s.Throttle.Waiting = 1 }, "DC-24"},
+		{"stale", good, func(l *lab, _ *api.Plan) { l.s.Throttle.Stale = true }, "law stopped"},
+		{"breaker", good, func(l *lab, _ *api.Plan) { l.s.Throttle.OpenBreakers = []string{"ironic"} }, "law stopped"},
+		{"paused group", good, func(l *lab, _ *api.Plan) { l.s.Throttle.PausedGroups = []string{"r1"} }, "law stopped"},
+		{"somebody waits", good, func(l *lab, _ *api.Plan) { l.s.Throttle.Waiting = 1 }, "law waits"},
 		{"blocked", good, func(_ *lab, p *api.Plan) { p.Blocked = "no" }, "actions though"},
 		{"no reason why empty", good, func(l *lab, p *api.Plan) {
 			l.s.Throttle.Stale, p.Actions, p.Method = true, []api.PlanAction{}, ""
 		}, "does not say what blocks"},
-		{"method", good, func(_ *lab, p *api.Plan) { p.Method = api.MethodEmptiness }, "DC-9"},
-		{"two methods", good, func(_ *lab, p *api.Plan) { p.Actions[0].Reason = api.PlanEmpty }, "DC-9"},
+		{"method", good, func(_ *lab, p *api.Plan) { p.Method = api.MethodEmptiness }, "law method"},
+		{"two methods", good, func(_ *lab, p *api.Plan) { p.Actions[0].Reason = api.PlanEmpty }, "law method"},
 		{"no hosts", good, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts = nil }, "has no hosts"},
 		{"an unknown host", good, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts[0].Name = "metal3/x" }, "which is no host"},
 		{"another node", good, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts[0].Node = "n-2" }, "is told of as"},
 		{"another machine", good, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts[0].Machine = "metal3/m-2" }, "is told of as"},
 		{"another pool", good, func(_ *lab, p *api.Plan) { p.Actions[0].Pool = "MachineSet metal3/p-0" }, "and the action of"},
 		{"twice", several, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts[1] = p.Actions[0].Hosts[0] }, "is in 1 and 1"},
-		{"one of a batch", several, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts = p.Actions[0].Hosts[:1] }, "DC-14"},
+		{"one of a batch", several, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts = p.Actions[0].Hosts[:1] }, "law batch"},
 		{"batch as single", several, func(_ *lab, p *api.Plan) { p.Method = api.MethodSingle }, "with 2 hosts"},
 		{"decision", good, func(_ *lab, p *api.Plan) { p.Actions[0].Decision = api.PlanReport }, "has the decision"},
 		{"drift released", drifting, func(_ *lab, p *api.Plan) { p.Actions[0].Decision = api.PlanRelease }, "releases a drifted"},
-		{"nothing drifted", drifting, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Machine.TemplateHash = "v1-a" }, "DC-7"},
-		{"another hash version", drifting, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Machine.TemplateHash = "v2-b" }, "DC-7"},
-		{"wrong kind of drift", drifting, func(_ *lab, p *api.Plan) { p.Method = api.MethodDrift }, "DC-7"},
-		{"no saving", good, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts[0].PowerOff = false }, "DC-13"},
-		{"more than there is", good, func(_ *lab, p *api.Plan) { p.Actions[0].SavingPerHour *= 1.01 }, "DC-13"},
-		{"prepaid", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price.Prepaid = true }, "DC-13"},
+		{"nothing drifted", drifting, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Machine.TemplateHash = "v1-a" }, "law drift"},
+		{"another hash version", drifting, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Machine.TemplateHash = "v2-b" }, "law drift"},
+		{"wrong kind of drift", drifting, func(_ *lab, p *api.Plan) { p.Method = api.MethodDrift }, "law drift"},
+		{"no saving", good, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts[0].PowerOff = false }, "law saving"},
+		{"more than there is", good, func(_ *lab, p *api.Plan) { p.Actions[0].SavingPerHour *= 1.01 }, "law saving"},
+		{"prepaid", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price.Prepaid = true }, "law saving"},
 		{"lease that goes on", good, func(l *lab, p *api.Plan) {
 			l.s.Hosts[0].Price.LeasePerHour, l.s.Hosts[0].Price.LeaseEnds = new(0.1), new(l.now.Add(time.Hour))
 			p.Actions[0].Hosts[0].HandBack = true
 			p.Actions[0].SavingPerHour += 0.1
-		}, "DC-13"},
-		{"unknown price", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price = disruption.Price{} }, "DC-12"},
-		{"negative price", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price.WattsBusy = new(-1.0) }, "DC-12"},
-		{"no number", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price.WattsBusy = new(math.NaN()) }, "DC-12"},
+		}, "law saving"},
+		{"unknown price", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price = disruption.Price{} }, "law price"},
+		{"negative price", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price.WattsBusy = new(-1.0) }, "law price"},
+		{"no number", good, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Price.WattsBusy = new(math.NaN()) }, "law price"},
 		{"payback too long", good, func(l *lab, p *api.Plan) {
 			l.c.MaxPayback = disruption.Span(time.Hour)
 			p.Actions[0].PaybackHours = new(1.1)

@@ -22,7 +22,7 @@ func pair() *lab {
 	return l
 }
 
-// TestKarpenter_Consolidation are facts of the page and of consolidation_test about deletion (DC-2 ... DC-5, DC-10).
+// TestKarpenter_Consolidation are facts of the page and of consolidation_test about deletion.
 func TestKarpenter_Consolidation(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -137,7 +137,7 @@ func TestKarpenter_Emptiness(t *testing.T) {
 	}
 }
 
-// TestKarpenter_Replacement: the page's "a single lower price replacement", and spot consolidation (DC-11, DC-12, DC-16 ... DC-18).
+// TestKarpenter_Replacement: the page's "a single lower price replacement", and spot consolidation.
 func TestKarpenter_Replacement(t *testing.T) {
 	spares := func(n int, watts float64) func(l *lab) {
 		return func(l *lab) {
@@ -206,7 +206,7 @@ func TestKarpenter_Replacement(t *testing.T) {
 	})
 }
 
-// TestKarpenter_Drift are facts of the page and of drift_test (DC-7 ... DC-9).
+// TestKarpenter_Drift are facts of the page and of drift_test.
 func TestKarpenter_Drift(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

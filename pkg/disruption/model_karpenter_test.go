@@ -40,7 +40,7 @@ func wantNames(t *testing.T, p api.Plan, names ...string) {
 	}
 }
 
-// TestKarpenter_Budgets has the page's example with three budgets, and those beside it (DC-19, DC-20).
+// TestKarpenter_Budgets has the page's example with three budgets, and those beside it.
 func TestKarpenter_Budgets(t *testing.T) {
 	example := budget.List{
 		{Nodes: "20%", Reasons: []api.PlanReason{api.PlanEmpty, api.PlanDrifted}},
@@ -77,7 +77,7 @@ func TestKarpenter_Budgets(t *testing.T) {
 	}
 }
 
-// TestKarpenter_DisruptionCount is suite_test's BuildDisruptionBudgetMapping: ten nodes (DC-19).
+// TestKarpenter_DisruptionCount is suite_test's BuildDisruptionBudgetMapping: ten nodes.
 func TestKarpenter_DisruptionCount(t *testing.T) {
 	for _, tt := range []struct {
 		name, nodes string
@@ -126,7 +126,7 @@ func TestKarpenter_DisruptionCount(t *testing.T) {
 	})
 }
 
-// TestKarpenter_Schedules has times of the page's third budget and of nodepool_budgets_test (DC-21).
+// TestKarpenter_Schedules has times of the page's third budget and of nodepool_budgets_test.
 func TestKarpenter_Schedules(t *testing.T) {
 	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) // a Sunday
 	for _, tt := range []struct {

@@ -31,7 +31,7 @@ type lab struct {
 	now time.Time
 }
 
-// neverConsolidated is for empty hosts alone (DC-4).
+// neverConsolidated is for empty hosts alone.
 var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
 
 func newLab(hosts int) *lab {

@@ -12,7 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// allowed is how many hosts of a pool may be disrupted for a reason (DC-19 ... DC-21); bounded is false where nothing
+// allowed is how many hosts of a pool may be disrupted for a reason; bounded is false where nothing
 // bounds it, or the judge cannot read what does.
 func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool) {
 	busy, young := 0, 0
@@ -44,7 +44,7 @@ func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool
 var plainNodes = regexp.MustCompile(`^[0-9]{1,6}%?$`)
 
 // floor is how many hosts of a pool stay Ready while some go for a reason: one where no budget that always counts
-// says a number (DC-19).
+// says a number.
 func (w *world) floor(name string, reason api.PlanReason) int {
 	least, said := 0, false
 	for _, b := range w.budgets(w.pools[name]) {
@@ -71,7 +71,7 @@ func ceiling(b budget.Budget, hosts int, now time.Time) (int, bool) {
 		return 0, true
 	}
 	if !plainNodes.MatchString(b.Nodes) {
-		return 0, !strings.ContainsAny(b.Nodes, " +.") // closed (DC-21)
+		return 0, !strings.ContainsAny(b.Nodes, " +.") // closed
 	}
 	if b.Schedule != "" {
 		on, known, readable := activeAt(b.Schedule, duration, now)
@@ -184,7 +184,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	case h.Machine == nil:
 		return "it has no Machine"
 	case n.FirstReady.IsZero():
-		return "its Node was never Ready (DC-3)"
+		return "its Node was never Ready (law ready once)"
 	case poolOf(h) != "" && pool == nil:
 		return "its pool is not known"
 	}
@@ -195,7 +195,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	}
 	if m == api.MethodDrift || m == api.MethodStaticDrift {
 		if !w.drifted(h, m) {
-			return "it has not drifted (DC-7)"
+			return "it has not drifted (law drift)"
 		}
 		return ""
 	}
@@ -209,19 +209,19 @@ func (w *world) unfit(h *disruption.Host, n *disruption.Node, pool *disruption.P
 	case pool != nil && !pool.Scales:
 		return "its pool does not scale"
 	case !quiet(n, w.after(pool), w.now):
-		return "consolidateAfter is not over (DC-2)"
+		return "consolidateAfter is not over (law empty)"
 	case h.Machine.Consolidatable != nil && !*h.Machine.Consolidatable:
 		return "it is not Consolidatable"
 	case m == api.MethodEmptiness && !w.settled(home(h)):
-		return "it is not empty (DC-2)"
+		return "it is not empty (law empty)"
 	case m == api.MethodEmptiness:
 		return ""
 	case len(w.guests(home(h))) == 0:
-		return "it is empty, and not for consolidation (DC-5)"
+		return "it is empty, and not for consolidation (law one method)"
 	case slices.ContainsFunc(w.budgets(pool), neverUnder):
-		return "a budget forbids to consolidate it (DC-4)"
+		return "a budget forbids to consolidate it (law policy)"
 	case !priced:
-		return "its price is not known (DC-12)"
+		return "its price is not known (law price)"
 	}
 	return ""
 }
@@ -230,7 +230,7 @@ func neverUnder(b budget.Budget) bool {
 	return strings.TrimSuffix(b.Nodes, "%") == "0" && b.Schedule == "" && slices.Contains(b.Reasons, api.PlanUnderutilized)
 }
 
-// outOfBounds is what makes a host no candidate for whatever reason (DC-27).
+// outOfBounds is what makes a host no candidate for whatever reason.
 func (w *world) outOfBounds(h *disruption.Host) string {
 	n, m := w.nodes[home(h)], h.Machine
 	pool := w.pools[poolOf(h)]
@@ -238,12 +238,12 @@ func (w *world) outOfBounds(h *disruption.Host) string {
 		broken bool
 		why    string
 	}{
-		{h.Storage || storageNode(n), "it is a storage host (DC-27)"},
-		{h.DoNotDisrupt, "it must not be disrupted (DC-27)"},
-		{h.Paused || m != nil && m.Paused, "it is paused (DC-27)"},
-		{h.Detached, "it is detached (DC-27)"},
-		{h.External, "it is externally provisioned (DC-27)"},
-		{m != nil && m.ControlPlane || n != nil && n.ControlPlane, "it is of the control plane (DC-27)"},
+		{h.Storage || storageNode(n), "it is a storage host (law left alone)"},
+		{h.DoNotDisrupt, "it must not be disrupted (law left alone)"},
+		{h.Paused || m != nil && m.Paused, "it is paused (law left alone)"},
+		{h.Detached, "it is detached (law left alone)"},
+		{h.External, "it is externally provisioned (law left alone)"},
+		{m != nil && m.ControlPlane || n != nil && n.ControlPlane, "it is of the control plane (law left alone)"},
 		{m != nil && m.OtherOwner != "", "another owner has its Machine"},
 		{w.disrupting(h), "it is being disrupted already"},
 		{h.Failed, "it has failed"},

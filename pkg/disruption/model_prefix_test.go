@@ -9,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// fewCandidates is of how many the planner tries all sets; of more it takes a prefix (DC-14).
+// fewCandidates is of how many the planner tries all sets; of more it takes a prefix.
 const fewCandidates = 10
 
 // wider is a calm cluster of so many hosts.
@@ -18,7 +18,7 @@ func wider(seed uint64, hosts int) *lab {
 	return m.fill(hosts)
 }
 
-// perCost is the saving of a host per cost of its disruption, as Karpenter weighs pods (DC-9).
+// perCost is the saving of a host per cost of its disruption, as Karpenter weighs pods.
 func (w *world) perCost(h *disruption.Host) float64 {
 	cost := w.s.Throttle.ReleaseMinutes
 	for _, p := range w.movers(home(h)) {
@@ -31,7 +31,7 @@ func (w *world) perCost(h *disruption.Host) float64 {
 	return w.worth(h) / max(1, cost)
 }
 
-// prefix is what the largest prefix of the candidates saves, with what blocks it skipped (DC-14, DC-15), beside the hosts that are empty:
+// prefix is what the largest prefix of the candidates saves, with what blocks it skipped, beside the hosts that are empty:
 // each is added that can go with those before it.
 func (b *brute) prefix(anyway []*disruption.Host, saved float64) float64 {
 	order := slices.Clone(b.candidates)

@@ -44,7 +44,7 @@ func show(t *testing.T, seed uint64, l *lab, p api.Plan, broken []string) {
 	}
 }
 
-// TestDC10_NoPlanOfARandomClusterBreaksALaw has the plans of states with all features judged (DC-2 ... DC-21).
+// TestDC10_NoPlanOfARandomClusterBreaksALaw has the plans of states with all features judged.
 func TestDC10_NoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 	made, failed, replaced := map[api.PlanMethod]int{}, 0, 0
 	for seed := *planSeed; seed < *planSeed+cases() && failed < 5; seed++ {
@@ -60,7 +60,7 @@ func TestDC10_NoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 		earlier := p // as if it had been made 15 s before
 		earlier.MadeAt, earlier.ExecuteAfter = l.now.Add(-disruption.ValidateAfter), l.now
 		if err := disruption.Validate(t.Context(), earlier, &l.s, l.c, l.now); err != nil && p.Blocked == "" {
-			broken = append(broken, "it does not hold though nothing has changed (DC-22): "+err.Error())
+			broken = append(broken, "it does not hold though nothing has changed (law age): "+err.Error())
 		}
 		if len(broken) > 0 {
 			show(t, seed, l, p, broken)
@@ -126,7 +126,7 @@ func carriedOut(t *testing.T, seed uint64, l *lab) (saved float64, ok bool) {
 }
 
 // TestDC10_PlansSaveWhatBruteForceDoes carries out plan after plan of a cluster where nothing but its pods limits them, and
-// compares what that saves with the best set of hosts that the rows allow (DC-9, DC-10, DC-14, DC-15), cluster by cluster. What
+// compares what that saves with the best set of hosts that the rows allow, cluster by cluster. What
 // rows cost against a planner that is free of them is told.
 func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
 	var all tally
@@ -135,9 +135,9 @@ func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
 		words string
 		tally
 	}{
-		{freedom{order: true}, "if empty hosts could stay and take pods (DC-9)", tally{}},
-		{freedom{wide: true}, "if anti-affinity by any topology were simulated (DC-10)", tally{}},
-		{freedom{sick: true}, "if pods that are not ready took nothing from their budget (DC-10)", tally{}},
+		{freedom{order: true}, "if empty hosts could stay and take pods (law method)", tally{}},
+		{freedom{wide: true}, "if anti-affinity by any topology were simulated (law place)", tally{}},
+		{freedom{sick: true}, "if pods that are not ready took nothing from their budget (law place)", tally{}},
 		{freedom{order: true, wide: true, sick: true}, "if all of that were so", tally{}},
 	}
 	failed, nothing, undecided := 0, 0, 0
@@ -162,7 +162,7 @@ func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
 		}
 		if b.best == 0 {
 			nothing++
-		} else if all.add(saved, b.best) && len(b.candidates) <= fewCandidates { // of more a prefix is taken (DC-14)
+		} else if all.add(saved, b.best) && len(b.candidates) <= fewCandidates { // of more a prefix is taken
 			failed++
 			t.Errorf("seed %d: plans save %.3f, and the rows allow %.3f", seed, saved, b.best)
 		}
@@ -263,7 +263,7 @@ func TestDC28_ThePlanOfARandomState(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if a, b := mustJSON(rt, first), mustJSON(rt, second); !bytes.Equal(a, b) {
-			rt.Fatalf("another order of lists makes another plan (DC-28):\n%s\n%s", a, b)
+			rt.Fatalf("another order of lists makes another plan (law any order):\n%s\n%s", a, b)
 		}
 		for _, law := range judge(&l.s, l.c, l.now, first) {
 			rt.Errorf("the plan breaks a law: %s", law)

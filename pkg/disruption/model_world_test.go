@@ -14,7 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// storageLabels make a node's host a storage host (DC-27).
+// storageLabels make a node's host a storage host.
 var storageLabels = []string{"node-role.kubernetes.io/storage", "cluster.ocs.openshift.io/openshift-storage"}
 
 // world is a State as the judge reads it.
@@ -87,7 +87,7 @@ func poolOf(h *disruption.Host) string {
 }
 
 // guests are pods of a node that are not the node's own and have not finished; those that terminate are
-// among them: they are not gone yet (DC-2).
+// among them: they are not gone yet.
 func (w *world) guests(node string) []*disruption.Pod {
 	var all []*disruption.Pod
 	for _, p := range w.on[node] {
@@ -134,7 +134,7 @@ func (w *world) options(pool *disruption.Pool) int {
 	return w.c.PreemptibleOptions
 }
 
-// quiet tells whether the last pod came or went at least after ago (DC-2, DC-3).
+// quiet tells whether the last pod came or went at least after ago.
 func quiet(n *disruption.Node, after disruption.Span, now time.Time) bool {
 	if after < 0 || n.FirstReady.IsZero() {
 		return false
@@ -179,7 +179,7 @@ func (w *world) board(gone map[string]bool) *board {
 	return b
 }
 
-// closed says why no pod may be moved to a node (DC-10). Nodes of none of our pools, and of pools that are
+// closed says why no pod may be moved to a node. Nodes of none of our pools, and of pools that are
 // never consolidated, have no clock to wait for.
 func (w *world) closed(n *disruption.Node) string {
 	h := w.hostOf[in(n.Cluster, n.Name)]
@@ -218,7 +218,7 @@ func stuck(p *disruption.Pod) string {
 }
 
 // price is what a host costs an hour, between its cheapest and its dearest reading: idle or busy. ok = it is known
-// (DC-12).
+// .
 func (w *world) price(h *disruption.Host) (low, high float64, ok bool) {
 	p := h.Price
 	for _, f := range []*float64{p.WattsBusy, p.WattsIdle, p.LeasePerHour, w.c.TariffPerKWh} {
@@ -250,7 +250,7 @@ func (w *world) price(h *disruption.Host) (low, high float64, ok bool) {
 	return low, high, ok
 }
 
-// most is the most that acts on a host can save an hour (DC-13). A number that is none says nothing; the others
+// most is the most that acts on a host can save an hour. A number that is none says nothing; the others
 // do.
 func (w *world) most(h *disruption.Host, powerOff, handBack bool) float64 {
 	known := func(f *float64) float64 {
@@ -272,7 +272,7 @@ func (w *world) most(h *disruption.Host, powerOff, handBack bool) float64 {
 	return saved
 }
 
-// drifted tells by which method a host has drifted (DC-7).
+// drifted tells by which method a host has drifted.
 func (w *world) drifted(h *disruption.Host, m api.PlanMethod) bool {
 	pool := w.pools[poolOf(h)]
 	if m == api.MethodDrift {

@@ -16,7 +16,7 @@ type method struct {
 	find func(ctx context.Context, name api.PlanMethod) ([]api.PlanAction, error)
 }
 
-// methods are all, in their order (DC-9).
+// methods are all, in their order.
 func (p *planner) methods() []method {
 	return []method{
 		{api.MethodEmptiness, p.emptiness}, {api.MethodStaticDrift, p.drifted}, {api.MethodDrift, p.drifted},
@@ -66,7 +66,7 @@ func (p *planner) emptiness(ctx context.Context, name api.PlanMethod) (all []api
 	return all, nil
 }
 
-// drifted provisions one host again: those without pods first, then the one that drifted first (DC-8). Its pods need a
+// drifted provisions one host again: those without pods first, then the one that drifted first. Its pods need a
 // place meanwhile.
 func (p *planner) drifted(ctx context.Context, name api.PlanMethod) ([]api.PlanAction, error) {
 	all := p.candidates(func(h *host) bool { return h.verdict.drifted && h.drift.of(name) })
@@ -106,7 +106,7 @@ func (p *planner) consolidatable() []*host {
 	return p.candidates(func(h *host) bool { return h.verdict.under })
 }
 
-// multi consolidates several hosts at once (DC-14, DC-15). What saves more alone is left to single.
+// multi consolidates several hosts at once. What saves more alone is left to single.
 func (p *planner) multi(ctx context.Context, name api.PlanMethod) ([]api.PlanAction, error) {
 	s, err := p.best(ctx, p.consolidatable())
 	if err != nil || s == nil || len(s.set) < 2 {
@@ -138,7 +138,7 @@ func (p *planner) single(ctx context.Context, name api.PlanMethod) ([]api.PlanAc
 	return p.actions(name, best), nil
 }
 
-// reports are of hosts that somebody should look at (DC-6, DC-7).
+// reports are of hosts that somebody should look at.
 func (p *planner) reports() (all []api.PlanAction) {
 	for _, h := range p.hosts {
 		d := draft{decision: api.PlanReport, set: []*host{h}, reason: api.PlanDrifted}

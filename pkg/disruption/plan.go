@@ -13,7 +13,7 @@ import (
 const maxYear = 9998
 
 // Plan says what could be released or provisioned again at now. It has actions of one method at most
-// (DC-9). The same state gives the same plan, byte for byte (DC-28). The error is that of ctx, or a *FieldError of s or c.
+// . The same state gives the same plan, byte for byte. The error is that of ctx, or a *FieldError of s or c.
 func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, error) {
 	return newPlanner(s, c, now).plan(ctx)
 }

@@ -24,7 +24,7 @@ func amount(f *float64) (float64, bool) {
 	return *f, true
 }
 
-// priceOf is what a host in service costs an hour: watts/1000 * tariff + lease. unknown says why that is not known (DC-12).
+// priceOf is what a host in service costs an hour: watts/1000 * tariff + lease. unknown says why that is not known.
 // With a tariff a host must tell its watts, even if they are 0: else hosts could not be compared.
 func (p *planner) priceOf(h *Host) (price float64, unknown string) {
 	watts, drawn := amount(h.Price.WattsBusy)
@@ -65,7 +65,7 @@ func (p Price) odd() string {
 	return ""
 }
 
-// savings are what the release of a host saves by what the plan itself does (DC-13).
+// savings are what the release of a host saves by what the plan itself does.
 type savings struct {
 	perHour  float64
 	powerOff bool

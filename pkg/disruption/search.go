@@ -9,12 +9,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Bounds of a search. They count work and not time, so that the same state gives the same plan (DC-28).
+// Bounds of a search. They count work and not time, so that the same state gives the same plan.
 const (
-	maxBatch = 100 // hosts of one consolidation (DC-14)
+	maxBatch = 100 // hosts of one consolidation
 	// maxWork is how many pods one method may simulate: about a minute on one slow core.
 	maxWork  = 50_000
-	maxSkips = 200 // hosts that block a prefix (DC-15)
+	maxSkips = 200 // hosts that block a prefix
 	maxExact = 10  // candidates of which all sets are tried
 )
 
@@ -57,7 +57,7 @@ func (p *planner) simulate(ctx context.Context, set []*host, spare *Node) (place
 	return p.sim.without(ctx, nodes, spare)
 }
 
-// solve simulates that hosts go together, all at once (DC-10, DC-11): first to nodes that exist, then with one more.
+// solve simulates that hosts go together, all at once: first to nodes that exist, then with one more.
 // why says why they cannot.
 func (p *planner) solve(ctx context.Context, set []*host) (found *solution, why string, err error) {
 	if why := p.within(set, underutilized, oneOwner(set)); why != "" {
@@ -184,8 +184,8 @@ func (p *planner) exact(ctx context.Context, all []*host) (best *solution, err e
 	return best, nil
 }
 
-// prefix finds the largest prefix of the candidates that can go together, at most 100 (DC-14). A host that blocks it is
-// skipped, within bounds (DC-15). Each set is simulated as a whole, the last one too; when the bound
+// prefix finds the largest prefix of the candidates that can go together, at most 100. A host that blocks it is
+// skipped, within bounds. Each set is simulated as a whole, the last one too; when the bound
 // is reached the last one that was feasible holds.
 func (p *planner) prefix(ctx context.Context, all []*host) (best *solution, err error) {
 	var kept []*host

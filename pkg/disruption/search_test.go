@@ -40,7 +40,7 @@ func blocked(t *testing.T, blockers int) *lab {
 	return l
 }
 
-// TestSearch finds what goes together and saves the most (DC-14, DC-15).
+// TestSearch finds what goes together and saves the most.
 func TestSearch(t *testing.T) {
 	for name, row := range map[string]struct {
 		lab  func() *lab
@@ -162,7 +162,7 @@ func TestWorkIsUsedUp(t *testing.T) {
 	}
 }
 
-// TestACancelledSearch ends at once, whatever it looks for (DC-23).
+// TestACancelledSearch ends at once, whatever it looks for.
 func TestACancelledSearch(t *testing.T) {
 	for name, ask := range map[string]func(ctx context.Context, p *planner) error{
 		"plan":     func(ctx context.Context, p *planner) error { _, err := p.plan(ctx); return err },

@@ -14,7 +14,7 @@ import (
 // maxSizes is how many capacities of hosts are tried for one replacement.
 const maxSizes = 15
 
-// freeFor lists the hosts that a pool could deploy in place of others, cheapest first (DC-12). Metal3 chooses them in the
+// freeFor lists the hosts that a pool could deploy in place of others, cheapest first. Metal3 chooses them in the
 // namespace of the Machine.
 func (p *planner) freeFor(q *pool) []*host {
 	all, ok := p.free[q]
@@ -37,7 +37,7 @@ func (h *host) deployable() bool {
 }
 
 // replaces tells whether a free host may replace hosts of one pool: it is cheaper than all together and than each of its
-// class (DC-16), and preemptible if all of them are.
+// class, and preemptible if all of them are.
 func (h *host) replaces(set []*host) bool {
 	price := 0.0
 	for _, old := range set {
@@ -54,7 +54,7 @@ func preemptible(set []*host) bool {
 }
 
 // options are how many hosts must be free that could replace: more than one where a single preemptible host is
-// replaced, and 0 where none is (DC-17, DC-18).
+// replaced, and 0 where none is.
 func (p *planner) options(set []*host) int {
 	if !preemptible(set) {
 		return 1
@@ -69,7 +69,7 @@ func (p *planner) options(set []*host) int {
 	return need
 }
 
-// spareFor finds the cheapest free host on which the pods fit that do not fit elsewhere (DC-12, DC-16 ... DC-18). All
+// spareFor finds the cheapest free host on which the pods fit that do not fit elsewhere. All
 // hosts of the set are of one pool. why says that there is none.
 func (p *planner) spareFor(ctx context.Context, set []*host) (spare *host, at placement, why string, err error) {
 	q, need, found := set[0].pool, p.options(set), 0

@@ -11,7 +11,7 @@ import (
 )
 
 // State is all that a plan is made of: the cluster, its machines and hosts, and how the
-// throttle stands. The order of its lists has no meaning (DC-28). `plan --export` writes it.
+// throttle stands. The order of its lists has no meaning. `plan --export` writes it.
 type State struct {
 	TakenAt  time.Time   `json:"takenAt"`
 	Throttle Throttle    `json:"throttle"`
@@ -39,12 +39,12 @@ type Cluster struct {
 type Throttle struct {
 	Limit  int            `json:"limit"`
 	Groups map[string]int `json:"groups,omitempty"` // limits of conductor groups that have their own
-	// Waiting hosts want a slot and are not planned: queued, called, parked or held (DC-24).
+	// Waiting hosts want a slot and are not planned: queued, called, parked or held.
 	Waiting int `json:"waiting,omitempty"`
-	// Stale: how Ironic stands is not known (DC-26).
+	// Stale: how Ironic stands is not known.
 	Stale bool `json:"stale,omitempty"`
 	// OpenBreakers are the scopes whose breakers are not CLOSED; PausedGroups the conductor
-	// groups that are paused (DC-26).
+	// groups that are paused.
 	OpenBreakers []string `json:"openBreakers,omitempty"`
 	PausedGroups []string `json:"pausedGroups,omitempty"`
 	// ReleaseMinutes and DeployMinutes are for how long a host holds a slot, as seen of late; 0: not known.
@@ -130,7 +130,7 @@ type Host struct {
 	Price Price  `json:"price,omitzero"`
 	// Preemptible hosts may be taken away by whoever lends them.
 	Preemptible bool `json:"preemptible,omitempty"`
-	// DoNotDisrupt, Storage: never a candidate (DC-27).
+	// DoNotDisrupt, Storage: never a candidate.
 	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
 	Storage      bool `json:"storage,omitempty"`
 	// Capacity is what a node on this host could allocate, if pods were put on it; nil: not known.
@@ -140,7 +140,7 @@ type Host struct {
 	Cluster Key      `json:"cluster,omitzero"`
 	Node    string   `json:"node,omitempty"` // of Cluster; "" = none
 	// Desired and Applied are compared field by field: image.url, image.checksum, raid, firmware.NAME ...
-	// A field that only one of them has is not known, and no drift (DC-7).
+	// A field that only one of them has is not known, and no drift.
 	Desired map[string]string `json:"desired,omitempty"`
 	Applied map[string]string `json:"applied,omitempty"`
 	// OnReboot: firmware settings are applied at the next reboot (HostUpdatePolicy), without
@@ -153,7 +153,7 @@ type Host struct {
 	Faults []string `json:"faults,omitempty"`
 }
 
-// Price is what a host costs. nil = not known. A number that is negative or no number is not known either (DC-12).
+// Price is what a host costs. nil = not known. A number that is negative or no number is not known either.
 type Price struct {
 	WattsBusy *float64 `json:"wattsBusy,omitempty"` // in service
 	WattsIdle *float64 `json:"wattsIdle,omitempty"` // powered on, nothing to do
@@ -199,7 +199,7 @@ type Node struct {
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Deleting      bool              `json:"deleting,omitempty"`
 	ControlPlane  bool              `json:"controlPlane,omitempty"`
-	// FirstReady is when it was first Ready; zero: never, and it is no candidate (DC-3).
+	// FirstReady is when it was first Ready; zero: never, and it is no candidate.
 	FirstReady time.Time `json:"firstReady,omitzero"`
 	// LastPodEvent is when a pod last came or went; zero: never since FirstReady.
 	LastPodEvent time.Time `json:"lastPodEvent,omitzero"`

@@ -25,7 +25,7 @@ const (
 	classChurn      = "churn"
 )
 
-// Validate reports why a plan that was made earlier may not be carried out as of s; nil: it may (DC-22): not
+// Validate reports why a plan that was made earlier may not be carried out as of s; nil: it may: not
 // before 15 s are over, and only if candidates and simulation are still the same. The error is a *Abandoned, that of ctx,
 // or a *FieldError.
 func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.Time) error {

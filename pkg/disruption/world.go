@@ -24,7 +24,7 @@ type simulator interface {
 
 // planner makes one plan. It is for one goroutine.
 type planner struct {
-	s      State // lists are sorted, so that their order has no meaning (DC-28)
+	s      State // lists are sorted, so that their order has no meaning
 	c      Config
 	now    time.Time
 	newSim func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error)
@@ -52,7 +52,7 @@ type host struct {
 	movers []*Pod
 	stuck  string
 	price  float64
-	// unpriced says why the price is not known (DC-12).
+	// unpriced says why the price is not known.
 	unpriced string
 	drift    drift
 	verdict  verdict
@@ -192,7 +192,7 @@ func (p *planner) buildHosts() {
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }
 
-// unclaimed hosts are provisioned, and nobody uses them (DC-6).
+// unclaimed hosts are provisioned, and nobody uses them.
 func (h *host) unclaimed() bool {
 	return h.State == stateProvisioned && h.Consumer == "" && h.Machine == nil && h.Node == ""
 }
@@ -204,7 +204,7 @@ func (h *host) disrupting() bool {
 
 func (h *host) ready() bool { return h.node != nil && h.node.Ready }
 
-// empty: all of its pods go with the node (DC-2).
+// empty: all of its pods go with the node.
 func (h *host) empty() bool { return h.node != nil && h.guests == 0 }
 
 // Values of status.provisioning.state.
@@ -214,7 +214,7 @@ const (
 	stateExternal    = "externally provisioned"
 )
 
-// target tells whether pods may be moved to a node (DC-10). A node that is none of our hosts', or whose pool is never
+// target tells whether pods may be moved to a node. A node that is none of our hosts', or whose pool is never
 // consolidated, has no clock to wait for.
 func (p *planner) target(n *Node) bool {
 	if !n.Ready || n.Unschedulable || n.Deleting {
@@ -235,7 +235,7 @@ func (p *planner) target(n *Node) bool {
 }
 
 // quietSince is when the clock of consolidateAfter began: with the last pod that came or went, and never before the
-// node was first Ready (DC-3).
+// node was first Ready.
 func quietSince(n *Node) time.Time {
 	if n.LastPodEvent.After(n.FirstReady) {
 		return n.LastPodEvent
