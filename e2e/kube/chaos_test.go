@@ -12,8 +12,8 @@ import (
 )
 
 // handOver is how soon after a fault the next leader must give slots: the lease runs out,
-// the settling is over, and half a minute for retries, polls and the tests beside. What it takes alone is seen with the
-// Lease of the defaults.
+// the settling is over, and half a minute for retries, polls and what else the machine does. What it takes is seen with
+// the Lease of the defaults.
 const handOver = leaseDuration + settle + 30*time.Second
 
 // pause is for how long a process is stopped: ten leases.
