@@ -147,11 +147,11 @@ search: ## Look for histories that break the limit or a law of turns, plans that
 	$(TESTSUM) -v -- -timeout 120m -count=1 -run 'Law|ChangeNothing' ./pkg/slots ./pkg/admission \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestTheExpectedWaits|^TestPagesShow' ./internal/rig/simulate -args -simulate.everything
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestDC10_|^TestDC14_|^TestTheJudge' ./pkg/disruption \
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestNoPlan|^TestPlansSave|^TestPlacementsHold|^TestTheJudge' ./pkg/disruption \
 	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestNamesThatMove' \
 	  ./internal/gateway -args -rapid.checks=1000 -rapid.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestKillHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
 
 soak: ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1; WORKERS=2)
 	$(GO) run ./hack/soak $(if $(filter %s %m %h,$(SOAK)),-for,-histories) $(SOAK) -seed $(SEED) -workers $(WORKERS)
@@ -170,7 +170,7 @@ longrun: ## The real process for long, with hosts, faults and changed settings: 
 chaos: ## Real processes under faults, some 16 minutes; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
 ifeq ($(CHAOS),.)
-	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestLH24_killStorm|^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
+	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestKillStorm|^TestKillHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
 	$(TESTSUM) -- -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
 endif
 

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TestGW11_CapacityOf5000 holds on a real Ironic with 5,000 nodes that the gateway's own
+// TestCapacityOf5000 holds on a real Ironic with 5,000 nodes that the gateway's own
 // answer to the capacity list is Ironic's to the byte, page after page, that after the
 // first list no page reaches Ironic, and what a storm of delayed hosts costs Ironic.
-func TestGW11_CapacityOf5000(t *testing.T) {
+func TestCapacityOf5000(t *testing.T) {
 	i := serveFleet(t, idleNodes, busyNodes)
 	host := hostOf(i.URL)
 	var list time.Duration // what Ironic takes for all pages

@@ -17,9 +17,9 @@ func as(user, password string) func(*step) {
 	return with("Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 }
 
-// TestGW12_Credentials holds that Ironic alone says who may come in: its 401 goes
+// TestCredentials holds that Ironic alone says who may come in: its 401 goes
 // through the gateway as it is, and who gets it has neither a slot nor a place.
-func TestGW12_Credentials(t *testing.T) {
+func TestCredentials(t *testing.T) {
 	t.Parallel()
 	i := startIronic(t, realironic.Options{BasicAuth: true, TLS: true})
 	own := newCertificate(t)

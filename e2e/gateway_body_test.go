@@ -113,10 +113,10 @@ func (letters) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestGW8_LargeConfigDrives sends 200 config drives of 64 MiB at once, each before
+// TestLargeConfigDrives sends 200 config drives of 64 MiB at once, each before
 // its target and every fourth in chunks. All pass, with a Content-Length, and the
 // gateway's memory stays small.
-func TestGW8_LargeConfigDrives(t *testing.T) {
+func TestLargeConfigDrives(t *testing.T) {
 	const drives = 200
 	upstream := &sink{}
 	server := httptest.NewServer(upstream)

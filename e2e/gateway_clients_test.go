@@ -117,9 +117,9 @@ func (s *side) command(c *cli, line string) outcome {
 	return outcome{o.Code, s.general(o.Out), s.general(o.Err)}
 }
 
-// TestGW1_Clients lets other people's clients ask one Ironic directly and through
+// TestClients lets other people's clients ask one Ironic directly and through
 // the gateway.
-func TestGW1_Clients(t *testing.T) {
+func TestClients(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, realironic.Options{})
 	g := serveGateway(t, l.ironic, append(soon, roomForAll)...).settled()

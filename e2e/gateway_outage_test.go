@@ -130,10 +130,10 @@ func (c *crowd) until(kind string, more int) {
 	})
 }
 
-// TestGW9_IronicStopped lets a part of Ironic go away, one after the other, while
+// TestIronicStopped lets a part of Ironic go away, one after the other, while
 // hosts start work through the gateway. Everybody gets an error in Ironic's form and
 // comes through in the end; the limit holds all the time, and no slot is lost.
-func TestGW9_IronicStopped(t *testing.T) {
+func TestIronicStopped(t *testing.T) {
 	t.Parallel()
 	const hosts = 12
 	l := newLab(t, realironic.Options{Settings: map[string]map[string]string{"fake": {"inspect_delay": "3"}}})

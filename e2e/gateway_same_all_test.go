@@ -10,10 +10,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
-// TestGW1_SameAnswers holds that whoever asks through the gateway gets the status,
+// TestSameAnswers holds that whoever asks through the gateway gets the status,
 // the headers and the bytes that Ironic itself would give, and that links lead back
 // to where he came from.
-func TestGW1_SameAnswers(t *testing.T) {
+func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, realironic.Options{Settings: map[string]map[string]string{"DEFAULT": {"hash_ring_reset_interval": "1"}}})
 	g := serveGateway(t, l.ironic, append(soon, roomForAll)...).settled()

@@ -188,10 +188,10 @@ func (p *pass) moved() (moved []bool) {
 // soon lets a throttle settle in a moment: nothing changes while it starts.
 var soon = []string{"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_STARTUP_SETTLE=1s"}
 
-// TestGW7_Spellings holds that nothing gets round the gate that Ironic would
+// TestSpellings holds that nothing gets round the gate that Ironic would
 // carry out. What Ironic does with a spelling is found by trying it, so the test
 // cannot pass by sending nonsense.
-func TestGW7_Spellings(t *testing.T) {
+func TestSpellings(t *testing.T) {
 	t.Parallel()
 	// Inspections that last can be seen by the throttle.
 	l := newLab(t, realironic.Options{Settings: map[string]map[string]string{"fake": {"inspect_delay": "600"}}})

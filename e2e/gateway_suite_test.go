@@ -68,16 +68,16 @@ func suiteThrough(t *testing.T, o realironic.Options) ironicsuite.Target {
 	}
 }
 
-// TestGW1_Suite holds that what anything here depends on in an Ironic is the same
+// TestSuite holds that what anything here depends on in an Ironic is the same
 // behind the gateway, Ironic's own words for each error included.
-func TestGW1_Suite(t *testing.T) {
+func TestSuite(t *testing.T) {
 	t.Parallel()
 	ironicsuite.Run(t, suiteThrough(t, realironic.Options{Settings: slowWork}))
 }
 
-// TestGW12_Suite is the same with http_basic, TLS at Ironic, and another
+// TestSuiteThroughTLS is the same with http_basic, TLS at Ironic, and another
 // certificate at the gateway.
-func TestGW12_Suite(t *testing.T) {
+func TestSuiteThroughTLS(t *testing.T) {
 	t.Parallel()
 	target := suiteThrough(t, realironic.Options{BasicAuth: true, TLS: true, Settings: slowWork})
 	ironicsuite.RunAccess(t, target)

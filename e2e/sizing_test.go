@@ -32,10 +32,10 @@ func seconds(least, most float64) realironic.Span {
 	return realironic.Span{Least: time.Duration(least * s), Most: time.Duration(most * s)}
 }
 
-// TestSZ5_FindsTheLimit lets hosts of a real Ironic boot at a site that loses boots above 1.25
+// TestFindsTheLimit lets hosts of a real Ironic boot at a site that loses boots above 1.25
 // times its capacity. The limit, which begins at 20, comes to what the site stands, and is kept
 // all the time; all hosts get there.
-func TestSZ5_FindsTheLimit(t *testing.T) {
+func TestFindsTheLimit(t *testing.T) {
 	for _, c := range []crowdedSite{
 		{name: "begins too high", hosts: 90, ceiling: 40, boot: seconds(5, 7), capacity: 8, most: 10, timeout: 36 * time.Second},
 		{name: "grows too far", hosts: 140, ceiling: 40, boot: seconds(7, 9), capacity: 16, most: 20, timeout: 48 * time.Second, grows: true},

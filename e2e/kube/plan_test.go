@@ -209,9 +209,9 @@ func acts(plan api.Plan, method api.PlanMethod, decision api.PlanDecision, host 
 		len(plan.Actions[0].Hosts) == 1 && plan.Actions[0].Hosts[0].Name == host
 }
 
-// TestDC28_ThePlanOfLiveObjectsIsThatOfTheirExport: what `serve` plans of live objects, with the rights of the component
+// TestThePlanOfLiveObjectsIsThatOfTheirExport: what `serve` plans of live objects, with the rights of the component
 // alone, is what is planned of the file that it exports, byte for byte; by the commands as by the API.
-func TestDC28_ThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
+func TestThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "plan")
 	applyPlanned(t, ns, cluster)

@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestLH24_StartAdoptsAndThenGives(t *testing.T) {
+func TestStartAdoptsAndThenGives(t *testing.T) {
 	play(t, func(_ *Options, fake *fakeironic.Server) {
 		fake.With(func(now time.Time, w *fakeironic.World) {
 			if code, text := w.SetProvision(now, "ns-01~host-00001", ironic.TargetActive); code != 202 {
@@ -49,7 +49,7 @@ func TestLH24_StartAdoptsAndThenGives(t *testing.T) {
 	})
 }
 
-func TestLH17_IronicAwayAtStartAndLater(t *testing.T) {
+func TestIronicAwayAtStartAndLater(t *testing.T) {
 	away := fakeironic.Fault{Trouble: fakeironic.Refuse}
 	play(t, func(_ *Options, fake *fakeironic.Server) {
 		if _, err := fake.AddFault(away); err != nil {

@@ -41,7 +41,7 @@ func (s *stage) warns(words string) {
 
 // Nobody decides before the holds are read, the Lease held or not, and an end at that time
 // is no fault.
-func TestBO16_NobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
+func TestNobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
 	server := newAPIServer()
 	server.away["configmaps"] = true
 	play(t, inCluster(t, server), func(s *stage) {
@@ -121,7 +121,7 @@ func TestObserveNeedsNoAPIServer(t *testing.T) {
 
 // The gateway of a process that does not lead asks Ironic for nothing, and the ledger of
 // holds is not written by it.
-func TestGW3_GatewayAndHoldsKnowWhoLeads(t *testing.T) {
+func TestGatewayAndHoldsKnowWhoLeads(t *testing.T) {
 	for _, mode := range []config.Mode{config.Enforce, config.Observe} {
 		fleet := fakeironic.DefaultOptions()
 		fleet.Fleet.Nodes = 1

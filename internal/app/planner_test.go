@@ -55,7 +55,7 @@ func planning(change func(*config.Config)) func(*Options, *fakeironic.Server) {
 	}
 }
 
-func TestDC24_PlansKnowWhoWaits(t *testing.T) {
+func TestPlansKnowWhoWaits(t *testing.T) {
 	play(t, planning(func(c *config.Config) { c.Limits.Total, c.Limits.StuckCap = 1, 1 }), func(s *stage) {
 		if d := s.planned(); !d.State.Throttle.Stale || d.State.Throttle.Waiting != 0 {
 			t.Errorf("at first %+v", d.State.Throttle)
@@ -79,7 +79,7 @@ func TestDC24_PlansKnowWhoWaits(t *testing.T) {
 	})
 }
 
-func TestDC26_PlansKnowWhatIsOpen(t *testing.T) {
+func TestPlansKnowWhatIsOpen(t *testing.T) {
 	play(t, planning(func(c *config.Config) {
 		c.Limits.Pools, c.Limits.VirtualMedia, c.Limits.ExemptVirtualMedia = map[string]int{"rack1": 3}, 2, false
 	}), func(s *stage) {
@@ -119,7 +119,7 @@ func TestPlansGoByTheSettingsInForce(t *testing.T) {
 	})
 }
 
-func TestDC1_NothingIsPlannedUnlessItIsSetAndNothingExecuted(t *testing.T) {
+func TestNothingIsPlannedUnlessItIsSetAndNothingExecuted(t *testing.T) {
 	play(t, nil, func(s *stage) {
 		w := s.get("/v1/plan")
 		var e api.ErrorBody
@@ -135,7 +135,7 @@ func TestDC1_NothingIsPlannedUnlessItIsSetAndNothingExecuted(t *testing.T) {
 }
 
 // What is exported gives the same plan as the throttle showed.
-func TestDC28_ThePlanIsThatOfItsDocument(t *testing.T) {
+func TestThePlanIsThatOfItsDocument(t *testing.T) {
 	play(t, planning(nil), func(s *stage) {
 		s.pass(70 * time.Second)
 		d, w := s.planned(), s.get("/v1/plan")

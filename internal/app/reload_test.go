@@ -31,7 +31,7 @@ func fileOf(t *testing.T, text string) (*atomic.Pointer[string], func(*Options, 
 	}
 }
 
-func TestLH19_HotReloadOfLimits(t *testing.T) {
+func TestHotReloadOfLimits(t *testing.T) {
 	file, fromFile := fileOf(t, "maxConcurrentProvisioningHosts: 1\nbmoConcurrency: 2\ntenantWeights: {ns-01: 2}")
 	write := func(text string) { file.Store(&text) }
 	play(t, fromFile, func(s *stage) {

@@ -39,7 +39,7 @@ func host(namespace, name, node string) hosts.Host {
 }
 
 // A node keeps the name of a host that was moved, and the host its errors.
-func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {
+func TestAMovedHostIsFoundByItsNode(t *testing.T) {
 	const moved, other, unknown = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "7e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "8e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
 	k := &Hosts{Directory: twoHosts{
 		"ns-02/lab": host("ns-02", "lab", moved),

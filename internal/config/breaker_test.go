@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCB21_DefaultsOfTheBreaker(t *testing.T) {
+func TestDefaultsOfTheBreaker(t *testing.T) {
 	c, warnings, err := load(t)
 	want := Breaker{
 		Enabled: true, Mode: BreakerConsecutive, Threshold: 10, GroupThreshold: 3, Ratio: 50,
@@ -23,7 +23,7 @@ func TestCB21_DefaultsOfTheBreaker(t *testing.T) {
 }
 
 // What cannot be read switches nothing off (CB-21).
-func TestCB21_BreakerEnabledTypoRefusesTheStart(t *testing.T) {
+func TestBreakerEnabledTypoRefusesTheStart(t *testing.T) {
 	for text, want := range map[string]bool{"true": true, "false": false, "FALSE": false} {
 		if c, _, err := load(t, ours("BREAKER_ENABLED", " "+text+" ")); c.Breaker.Enabled != want || err != nil {
 			t.Errorf("%q: %t, %v", text, c.Breaker.Enabled, err)
@@ -34,7 +34,7 @@ func TestCB21_BreakerEnabledTypoRefusesTheStart(t *testing.T) {
 	}
 }
 
-func TestCB21_BoundsOfTheBreaker(t *testing.T) {
+func TestBoundsOfTheBreaker(t *testing.T) {
 	for _, row := range []struct {
 		name      string
 		low, high int
@@ -58,7 +58,7 @@ func TestCB21_BoundsOfTheBreaker(t *testing.T) {
 	}
 }
 
-func TestCB21_TimesOfTheBreaker(t *testing.T) {
+func TestTimesOfTheBreaker(t *testing.T) {
 	for name, field := range map[string]func(Breaker) time.Duration{
 		"BREAKER_FAILURE_WINDOW":   func(b Breaker) time.Duration { return b.FailureWindow },
 		"BREAKER_RECOVERY_TIMEOUT": func(b Breaker) time.Duration { return b.RecoveryTimeout },

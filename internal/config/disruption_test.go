@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-func TestDC1_WithoutSettingsNothingIsPlannedAndNothingConsolidated(t *testing.T) {
+func TestWithoutSettingsNothingIsPlannedAndNothingConsolidated(t *testing.T) {
 	c, warnings, err := load(t)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)

@@ -33,7 +33,7 @@ func TestHoldoffDefaults(t *testing.T) {
 	}
 }
 
-func TestBO13_TimesOfHolds(t *testing.T) {
+func TestTimesOfHolds(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"48h": 48 * time.Hour, "1.5h": 90 * time.Minute, "30s": 30 * time.Second, "0": 0, "0s": 0, "1ns": 1,
 		"2562047h47m16.854775807s": math.MaxInt64,
@@ -56,7 +56,7 @@ func TestBO13_TimesOfHolds(t *testing.T) {
 	}
 }
 
-func TestBO8_Stages(t *testing.T) {
+func TestStages(t *testing.T) {
 	for _, stage := range []HoldStage{HoldRetry, HoldRemediate} {
 		if c, _, err := load(t, ours("HOLDOFF_STAGE", string(stage)), ours("FAILED_HOST_HOLDOFF", "1h")); c.Holdoff.Stage != stage || err != nil {
 			t.Errorf("%s: %q, %v", stage, c.Holdoff.Stage, err)
@@ -67,7 +67,7 @@ func TestBO8_Stages(t *testing.T) {
 	}
 }
 
-func TestBO5_Growth(t *testing.T) {
+func TestGrowth(t *testing.T) {
 	for text, want := range map[string]float64{"1": 1, "1.0": 1, "2": 2, "1.25": 1.25, "10": 10, "10.0": 10} {
 		if c, _, err := load(t, ours("HOLDOFF_GROWTH", " "+text+" ")); c.Holdoff.Growth != want || err != nil {
 			t.Errorf("%q: %v, %v; want %v", text, c.Holdoff.Growth, err, want)
@@ -107,7 +107,7 @@ func TestHoldsOfSingleHosts(t *testing.T) {
 	}
 }
 
-func TestBO14_Quotas(t *testing.T) {
+func TestQuotas(t *testing.T) {
 	for _, text := range []string{"40%", "0%", "100%", "0", "3", "1000000"} {
 		if c, _, err := load(t, ours("MAX_FAILED", " "+text+" ")); c.Holdoff.MaxFailed != text || err != nil {
 			t.Errorf("%q: %q, %v", text, c.Holdoff.MaxFailed, err)
@@ -118,7 +118,7 @@ func TestBO14_Quotas(t *testing.T) {
 	}
 }
 
-func TestBO16_HoldsInMemoryAreWarnedAbout(t *testing.T) {
+func TestHoldsInMemoryAreWarnedAbout(t *testing.T) {
 	const lost = "failed hosts are held and neither IRONIC_THROTTLE_HOLDOFF_FILE nor IRONIC_THROTTLE_HOLDOFF_CONFIGMAP is set: a restart ends or lengthens their holds"
 	for _, row := range []struct {
 		name    string

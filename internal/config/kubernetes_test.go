@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestLH27_RulesOfKubernetesSettings(t *testing.T) {
+func TestRulesOfKubernetesSettings(t *testing.T) {
 	on := ours("KUBERNETES", "on")
 	for _, row := range []struct {
 		name string

@@ -215,7 +215,7 @@ func TestAnUnusableLimitRefusesTheStartAndNamesTheVariable(t *testing.T) {
 	}
 }
 
-func TestLH20_BMOConcurrencyIsComparedAndNeverAnError(t *testing.T) {
+func TestBMOConcurrencyIsComparedAndNeverAnError(t *testing.T) {
 	ignored := func(text string) []string {
 		return []string{fmt.Sprintf("BMO_CONCURRENCY=%q (environment) ignored: must be a whole number >= 1", text)}
 	}
@@ -241,7 +241,7 @@ func TestLH20_BMOConcurrencyIsComparedAndNeverAnError(t *testing.T) {
 	}
 }
 
-func TestLH32_LimitAboveIronicsOwn(t *testing.T) {
+func TestLimitAboveIronicsOwn(t *testing.T) {
 	for _, row := range []struct {
 		limit int
 		want  string // "" = silent

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestGW8_SizesAsText(t *testing.T) {
+func TestSizesAsText(t *testing.T) {
 	for _, row := range []struct {
 		text, shown string
 		want        int64
@@ -33,7 +33,7 @@ func TestGW8_SizesAsText(t *testing.T) {
 	}
 }
 
-func TestGW8_SizesThatAreRefused(t *testing.T) {
+func TestSizesThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"64MB", "64M", "64m", "64mib", "64Mib", "64 MiB", "64MiBs", "MiB", "MiBMiB", "64MiBKiB", "64B",
 		"1.5MiB", "0.5GiB", "1e6", "0x10000", "1_000_000", "-1", "-0", "-64MiB", "+64MiB", "64,000", "٦٤MiB", "auto",

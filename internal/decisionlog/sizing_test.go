@@ -39,7 +39,7 @@ func fixed(limit, recommended int, verdict string) api.Sizing {
 	}}}
 }
 
-func TestSZ5_AChangeOfTheLimitIsOneLineWithItsReason(t *testing.T) {
+func TestAChangeOfTheLimitIsOneLineWithItsReason(t *testing.T) {
 	at := func(limit, ceiling int) api.PoolSizing {
 		return api.PoolSizing{Limit: limit, Ceiling: ceiling, Recommended: limit, Verdict: api.SizingKeep, Evidence: evidence}
 	}
@@ -71,7 +71,7 @@ func TestSZ5_AChangeOfTheLimitIsOneLineWithItsReason(t *testing.T) {
 	}
 }
 
-func TestSZ4_ARecommendationIsToldWhenItHasChangedMuch(t *testing.T) {
+func TestARecommendationIsToldWhenItHasChangedMuch(t *testing.T) {
 	unknown, raise, keep, lower := api.SizingUnknown, api.SizingRaise, api.SizingKeep, api.SizingLower
 	for _, row := range []struct {
 		name  string
@@ -105,7 +105,7 @@ func TestSZ4_ARecommendationIsToldWhenItHasChangedMuch(t *testing.T) {
 	}
 }
 
-func TestSZ4_ARecommendationNamesItsSetting(t *testing.T) {
+func TestARecommendationNamesItsSetting(t *testing.T) {
 	const why = ` why="` + evidence + `" setting=`
 	all := fixed(40, 25, api.SizingLower)
 	all.Pools = append(all.Pools,

@@ -9,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-func TestLH33_NoticesAreOneLineEachAndStuckWarns(t *testing.T) {
+func TestNoticesAreOneLineEachAndStuckWarns(t *testing.T) {
 	kinds := []slots.NoticeKind{
 		slots.NoticeExpired, slots.NoticeVanished, slots.NoticeAdopted, slots.NoticeForeign, slots.NoticeStuck, slots.NoticeMoved,
 	}

@@ -13,7 +13,7 @@ import (
 
 // A client that Ironic does not let in gets Ironic's own 401, no slot, and no place
 // in the queue.
-func TestGW12_WhoIsNotLetInGetsNothing(t *testing.T) {
+func TestWhoIsNotLetInGetsNothing(t *testing.T) {
 	basic := func(o *fakeironic.Options) { o.API.Username, o.API.Password = "admin", "secret" }
 	play(t, options{limit: 1, nodes: 2, fake: basic}, func(s *stage) {
 		tried := 0

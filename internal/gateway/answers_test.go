@@ -13,7 +13,7 @@ import (
 
 // What Ironic did not write is not added, and what it wrote is not changed; on
 // the way of a read as on that of a PUT.
-func TestGW1_AnswersAreNotAddedTo(t *testing.T) {
+func TestAnswersAreNotAddedTo(t *testing.T) {
 	for _, row := range []struct {
 		text, body string
 		header     http.Header

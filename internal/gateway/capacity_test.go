@@ -84,7 +84,7 @@ func fleet(nodes, page int) func(*fakeironic.Options) {
 
 // The cached answer is Ironic's own, to the byte, for every page that Ironic itself can
 // name, and for every client.
-func TestGW11_TheListIsIronicsOwn(t *testing.T) {
+func TestTheListIsIronicsOwn(t *testing.T) {
 	for _, page := range []int{3, 7, 8, 1000} {
 		playList(t, fleet(7, page), func(s *stage) {
 			for _, limit := range []string{"", "&limit=1", "&limit=2", "&limit=3", "&limit=6", "&limit=7", "&limit=8", "&limit=1001", "&limit=999999999"} {
@@ -109,7 +109,7 @@ func TestGW11_TheListIsIronicsOwn(t *testing.T) {
 }
 
 // Whatever says more, or something else, is Ironic's to answer.
-func TestGW11_OtherRequestsPassThrough(t *testing.T) {
+func TestOtherRequestsPassThrough(t *testing.T) {
 	playList(t, fleet(3, 1000), func(s *stage) {
 		for _, path := range []string{
 			"/v1/nodes", "/v1/nodes?", "/v1/nodes/detail", "/v1/nodes?limit=2", "/v1/nodes?fields=uuid",
@@ -155,7 +155,7 @@ func TestGW11_OtherRequestsPassThrough(t *testing.T) {
 }
 
 // States are those of the last poll, membership that of the list.
-func TestGW11_StatesComeFromPolls(t *testing.T) {
+func TestStatesComeFromPolls(t *testing.T) {
 	playList(t, fleet(5, 5), func(s *stage) {
 		for n, state := range []ironic.State{ironic.Manageable, ironic.Deploying, ironic.CleanWait, ironic.DeployFailed, ironic.Active, ironic.Available} {
 			s.ironic.With(func(now time.Time, w *fakeironic.World) {
@@ -170,7 +170,7 @@ func TestGW11_StatesComeFromPolls(t *testing.T) {
 }
 
 // Whom Ironic does not let in gets Ironic's own 401, once a minute whoever it is.
-func TestGW11_OnlyWhomIronicLetsIn(t *testing.T) {
+func TestOnlyWhomIronicLetsIn(t *testing.T) {
 	locked := func(o *fakeironic.Options) {
 		fleet(3, 1000)(o)
 		o.API.Username, o.API.Password = "admin", "secret"
@@ -192,7 +192,7 @@ func TestGW11_OnlyWhomIronicLetsIn(t *testing.T) {
 }
 
 // What was let in is asked again after a minute, by one row and not by the whole list.
-func TestGW11_AKnockAMinute(t *testing.T) {
+func TestAKnockAMinute(t *testing.T) {
 	playList(t, fleet(3, 1000), func(s *stage) {
 		s.wire.count()
 		for second := range 10 * 60 {
@@ -215,7 +215,7 @@ func TestGW11_AKnockAMinute(t *testing.T) {
 
 // A Connection header that names others takes them off on the way: what is answered, and to whom, goes by the request that
 // Ironic gets, and such a one is never answered from memory.
-func TestGW11_WhatConnectionTakesAwayIsSeenByNobody(t *testing.T) {
+func TestWhatConnectionTakesAwayIsSeenByNobody(t *testing.T) {
 	for _, name := range []string{version, "Openstack-Api-Version", "Authorization", "accept", "User-Agent", "X-Unknown"} {
 		playList(t, fleet(3, 1000), func(s *stage) {
 			ask := func() *http.Request {
@@ -261,7 +261,7 @@ func (p publicly) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Links of an Ironic with a public endpoint are as it writes them.
-func TestGW11_PublicEndpoint(t *testing.T) {
+func TestPublicEndpoint(t *testing.T) {
 	public := func(o *gateway.Options) { o.Transport = publicly{o.Transport} }
 	play(t, options{list: true, fake: fleet(5, 2), gate: public}, func(s *stage) {
 		got := s.do(get(capacityPath))

@@ -42,7 +42,7 @@ func (w *wired) notSent() {
 	w.occupied(1)
 }
 
-func TestGW3_WhatIsNotDialedInTimeIsNotSent(t *testing.T) {
+func TestWhatIsNotDialedInTimeIsNotSent(t *testing.T) {
 	for what, row := range map[string]struct {
 		dialing time.Duration // 0: refused
 		leaves  bool          // its client, meanwhile
@@ -87,7 +87,7 @@ func (c deadConn) Write(p []byte) (int, error) {
 }
 
 // A kept connection may turn out dead, and net/http makes another one.
-func TestGW3_WhoGoesWhileIronicIsDialedAgainIsNotSent(t *testing.T) {
+func TestWhoGoesWhileIronicIsDialedAgainIsNotSent(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
 			var kill atomic.Bool
@@ -116,7 +116,7 @@ func TestGW3_WhoGoesWhileIronicIsDialedAgainIsNotSent(t *testing.T) {
 var leaseTTL = admission.DefaultConfig().Slots.LeaseTTL
 
 // From its first byte on a PUT can start work, so its yes counts from then, however long Ironic took to be dialed.
-func TestGW3_AYesCountsFromTheFirstByte(t *testing.T) {
+func TestAYesCountsFromTheFirstByte(t *testing.T) {
 	neither := func(http.Handler) http.Handler { // no yes and no error: the lease is left to its time
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) })
 	}
@@ -132,7 +132,7 @@ func TestGW3_AYesCountsFromTheFirstByte(t *testing.T) {
 }
 
 // After the first byte it is waited for, whether its client is there or not: it may have begun.
-func TestGW6_WhoGoesAfterTheFirstByteIsNotGivenUp(t *testing.T) {
+func TestWhoGoesAfterTheFirstByteIsNotGivenUp(t *testing.T) {
 	log := &journal{}
 	playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, nil, func(w *wired) {
 		w.letIn()

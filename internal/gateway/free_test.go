@@ -16,7 +16,7 @@ var free = map[ironic.Target]ironic.State{
 	ironic.TargetUnhold: ironic.DeployHold,
 }
 
-func TestGW3_AFreeTargetIsNotRefusedForBeingSlow(t *testing.T) {
+func TestAFreeTargetIsNotRefusedForBeingSlow(t *testing.T) {
 	for target, state := range free {
 		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
 			text := w.putText(0, target)
@@ -41,7 +41,7 @@ func (c *caller) notOurs(what string) {
 }
 
 // A host that holds a slot goes on, whatever the throttle itself can see of its node.
-func TestGW3_AHeldSlotNeedsNoFetch(t *testing.T) {
+func TestAHeldSlotNeedsNoFetch(t *testing.T) {
 	for name, trouble := range map[string]fakeironic.Fault{
 		"its own credentials are wrong": {Trouble: fakeironic.Status, Code: 401, Requests: "node"},
 		"the fetch takes too long":      {Trouble: fakeironic.Slow, Delay: fetchTimeout + time.Second, Requests: "node"},
@@ -70,7 +70,7 @@ func TestGW3_AHeldSlotNeedsNoFetch(t *testing.T) {
 }
 
 // Ironic is not asked about its client first, unless its body needs room.
-func TestGW3_AFreeTargetAsksNobody(t *testing.T) {
+func TestAFreeTargetAsksNobody(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1, state: ironic.CleanWait}, func(s *stage) {
 		path := "/v1/nodes/" + s.uuids[0] + "/states/provision"
 		const abort = `{"target": "abort"}`

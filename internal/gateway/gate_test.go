@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestGW2_EveryTargetThatStartsWorkIsGated(t *testing.T) {
+func TestEveryTargetThatStartsWorkIsGated(t *testing.T) {
 	for _, row := range []struct {
 		state  ironic.State
 		target ironic.Target
@@ -34,7 +34,7 @@ func TestGW2_EveryTargetThatStartsWorkIsGated(t *testing.T) {
 	}
 }
 
-func TestGW3_UnholdTakesASlotAboveTheLimit(t *testing.T) {
+func TestUnholdTakesASlotAboveTheLimit(t *testing.T) {
 	newest := func(o *fakeironic.Options) { o.API.MaxMinor = 96 }
 	play(t, options{limit: 1, nodes: 2, state: ironic.DeployHold, fake: newest}, func(s *stage) {
 		s.controller.IsReady(time.Now(), api.Ask{Name: "somebody", Op: api.OpProvision})
@@ -56,7 +56,7 @@ func TestGW3_UnholdTakesASlotAboveTheLimit(t *testing.T) {
 }
 
 // What comes too late is not sent, and its host has no place in the queue.
-func TestGW3_TooOldIsNotSent(t *testing.T) {
+func TestTooOldIsNotSent(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 2}, nil, func(w *wired) {
 		w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
 		head, body, _ := strings.Cut(w.putText(1, ironic.TargetActive), "\r\n\r\n")
@@ -72,7 +72,7 @@ func TestGW3_TooOldIsNotSent(t *testing.T) {
 	})
 }
 
-func TestGW4_TheRefusalTellsWhoWhyAndWhen(t *testing.T) {
+func TestTheRefusalTellsWhoWhyAndWhen(t *testing.T) {
 	play(t, options{limit: 1, nodes: 3}, func(s *stage) {
 		s.put(0, ironic.TargetActive)
 		s.put(1, ironic.TargetActive)
@@ -95,7 +95,7 @@ func TestGW4_TheRefusalTellsWhoWhyAndWhen(t *testing.T) {
 	})
 }
 
-func TestGW6_TimeOutIs504AndUnknown(t *testing.T) {
+func TestTimeOutIs504AndUnknown(t *testing.T) {
 	log := &journal{}
 	play(t, options{nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
 		defer s.fault(fakeironic.Fault{Trouble: fakeironic.SlowAfter, Delay: time.Hour, Requests: "put"})()
@@ -108,7 +108,7 @@ func TestGW6_TimeOutIs504AndUnknown(t *testing.T) {
 	})
 }
 
-func TestGW10_StaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
+func TestStaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.put(1, "nothing").want(http.StatusBadRequest)
 		<-time.After(31 * time.Second) // no poll
@@ -126,7 +126,7 @@ func TestGW10_StaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
 	})
 }
 
-func TestGW16_TheSamePUTTwiceAtOnceIsOneSlot(t *testing.T) {
+func TestTheSamePUTTwiceAtOnceIsOneSlot(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.put(0, "nothing")
 		defer s.fault(fakeironic.Fault{Trouble: fakeironic.SlowAfter, Delay: time.Second, Requests: "put"})()
@@ -142,7 +142,7 @@ func TestGW16_TheSamePUTTwiceAtOnceIsOneSlot(t *testing.T) {
 	})
 }
 
-func TestGW7_WhatCannotBeReadSurelyIsRefused(t *testing.T) {
+func TestWhatCannotBeReadSurelyIsRefused(t *testing.T) {
 	play(t, options{limit: 10, nodes: 1}, func(s *stage) {
 		for _, path := range []string{
 			"/v1/nodes/states/provision?target=active&node_ident=" + s.uuids[0],
@@ -162,7 +162,7 @@ func TestGW7_WhatCannotBeReadSurelyIsRefused(t *testing.T) {
 }
 
 // The host of a node that was deleted stayed in the queue.
-func TestLH40_ADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
+func TestADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
 	play(t, options{limit: 1, nodes: 4}, func(s *stage) {
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
 		for n := 1; n < 4; n++ {

@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestGW17_RefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
+func TestRefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.letIn()
 		fetches := func() int { return s.ironic.Truth().Requests.Nodes }
@@ -37,7 +37,7 @@ func TestGW17_RefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
 	})
 }
 
-func TestLH25_NameAndUUIDAreOneHost(t *testing.T) {
+func TestNameAndUUIDAreOneHost(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
 		s.occupied(1)
@@ -54,7 +54,7 @@ func TestLH25_NameAndUUIDAreOneHost(t *testing.T) {
 	})
 }
 
-func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
+func TestThePoolIsTheOneThatIronicTells(t *testing.T) {
 	groups := func(c *admission.Config) { c.Slots.Groups = map[string]int{"rack1": 1} }
 	play(t, options{limit: 5, nodes: 2, group: "rack1", edit: groups}, func(s *stage) {
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
@@ -69,7 +69,7 @@ func (s *stage) unseen() {
 }
 
 // A node that Ironic has only just got waits like any other, for a moment.
-func TestGW17_ANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
+func TestANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		s.letIn()
 		s.unseen()
@@ -90,7 +90,7 @@ func watching(o options) options {
 }
 
 // What Ironic does not have gets Ironic's own 404, and takes nothing.
-func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
+func TestANodeThatIsNotThereTakesNothing(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		for range 2 {
 			got := s.do(putRequest("nobody", ironic.TargetActive)).want(http.StatusNotFound)

@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestLH27_WhoDoesNotLeadSendsNoWork(t *testing.T) {
+func TestWhoDoesNotLeadSendsNoWork(t *testing.T) {
 	leads := new(atomic.Bool)
 	var own *ironic.Client
 	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading, own = leads.Load, opts.Ironic.(*ironic.Client) }}
@@ -38,7 +38,7 @@ func TestLH27_WhoDoesNotLeadSendsNoWork(t *testing.T) {
 
 // Whoever loses the Lease between its yes and the first byte sends nothing, however long
 // that takes.
-func TestGW3_WhoLeadsNoMoreWhileIronicIsDialedSendsNothing(t *testing.T) {
+func TestWhoLeadsNoMoreWhileIronicIsDialedSendsNothing(t *testing.T) {
 	leads := new(atomic.Bool)
 	leads.Store(true)
 	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading = leads.Load }}
@@ -57,7 +57,7 @@ func TestGW3_WhoLeadsNoMoreWhileIronicIsDialedSendsNothing(t *testing.T) {
 }
 
 // What has no body has no fence in it: the last look at the Lease is before it is dialed.
-func TestGW3_WhoLeadsNoMoreSendsNoPUTWithoutABody(t *testing.T) {
+func TestWhoLeadsNoMoreSendsNoPUTWithoutABody(t *testing.T) {
 	var asked atomic.Int32 // at the gate; then it is decided
 	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading = func() bool { return asked.Add(1) <= 1 } }}
 	playWired(t, o, nil, func(w *wired) {
@@ -74,7 +74,7 @@ func TestGW3_WhoLeadsNoMoreSendsNoPUTWithoutABody(t *testing.T) {
 
 // A PUT that is torn in the middle is not carried out, and its host keeps its slot until
 // that is seen.
-func TestGW3_ATornPUTIsNotCarriedOut(t *testing.T) {
+func TestATornPUTIsNotCarriedOut(t *testing.T) {
 	var asked atomic.Int32 // at the gate, before it is sent, and at two pieces of the body
 	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading = func() bool { return asked.Add(1) <= 4 } }}
 	playWired(t, o, nil, func(w *wired) {

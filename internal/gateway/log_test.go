@@ -74,7 +74,7 @@ func (j *journal) empty() {
 	j.text.Reset()
 }
 
-func TestGW7_ObscureRequestsDoNotFillTheLog(t *testing.T) {
+func TestObscureRequestsDoNotFillTheLog(t *testing.T) {
 	log := &journal{}
 	play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
 		storm := func() {

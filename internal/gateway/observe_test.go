@@ -14,7 +14,7 @@ import (
 )
 
 // What only watches does not refuse where Ironic hangs: its absence is the answer.
-func TestGW14_ObserveDoesNotRefuseForASlowIronic(t *testing.T) {
+func TestObserveDoesNotRefuseForASlowIronic(t *testing.T) {
 	for _, requests := range []string{"node", "put"} {
 		for _, known := range []bool{false, true} {
 			play(t, watching(options{limit: 1, nodes: 2}), func(s *stage) {
@@ -32,7 +32,7 @@ func TestGW14_ObserveDoesNotRefuseForASlowIronic(t *testing.T) {
 }
 
 // Up to the cap it is looked into and counted; a byte more, and it passes unread.
-func TestGW14_ObserveCountsWhatEnforceWouldTakeIn(t *testing.T) {
+func TestObserveCountsWhatEnforceWouldTakeIn(t *testing.T) {
 	const most = 1<<20 + beside
 	for size, gated := range map[int]uint64{most - 1: 1, most: 1, most + 1: 0} {
 		play(t, watching(options{limit: 1, nodes: 1}), func(s *stage) {
@@ -49,7 +49,7 @@ func TestGW14_ObserveCountsWhatEnforceWouldTakeIn(t *testing.T) {
 
 // A body that finds no room passes unread, when it has waited for as long as a request may; one that comes that late is
 // not too late; one that does not come at all fails as it would without a gate.
-func TestGW14_ObserveRefusesNoBody(t *testing.T) {
+func TestObserveRefusesNoBody(t *testing.T) {
 	tight := func(o *gateway.Options) { o.SpoolLimit = o.MaxBody }
 	playWired(t, watching(options{limit: 1, nodes: 3, gate: tight}), nil, func(w *wired) {
 		w.letIn()

@@ -19,7 +19,7 @@ func tooMuch() string {
 }
 
 // The answer comes at once, not when all that is announced has come.
-func TestGW8_OverTheCapIs413AtOnce(t *testing.T) {
+func TestOverTheCapIs413AtOnce(t *testing.T) {
 	for _, row := range []struct {
 		name, more, body string
 		end              time.Duration // of the connection
@@ -46,7 +46,7 @@ func TestGW8_OverTheCapIs413AtOnce(t *testing.T) {
 }
 
 // Many clients write all that they have before they read.
-func TestGW8_WhoWritesAllBeforeItReadsSeesThe413(t *testing.T) {
+func TestWhoWritesAllBeforeItReadsSeesThe413(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
 			c := w.call(bodyText(w.provision(0), tooMuch(), chunked))
@@ -74,7 +74,7 @@ func bodyText(path, body string, chunked bool, fields ...string) string {
 }
 
 // The same for a refusal for want of room, which does not wait for the body either.
-func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
+func TestWhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 	body := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
 	tight := func(o *gateway.Options) { o.SpoolLimit = o.MaxBody }
 	playWired(t, options{limit: 1, nodes: 2, gate: tight}, nil, func(w *wired) {

@@ -61,7 +61,7 @@ func mustURL(t *testing.T, text string) *url.URL {
 	return u
 }
 
-func TestGW1_RequestsReachIronicAsTheyCame(t *testing.T) {
+func TestRequestsReachIronicAsTheyCame(t *testing.T) {
 	for _, row := range []struct {
 		head, body string
 		want       seen
@@ -103,7 +103,7 @@ func TestGW1_RequestsReachIronicAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestGW1_ForwardedHeadersWhenAskedFor(t *testing.T) {
+func TestForwardedHeadersWhenAskedFor(t *testing.T) {
 	forwarded := func(o *gateway.Options) { o.Forwarded = true }
 	got := playSeen(t, forwarded, "GET /v1 HTTP/1.1\r\nHost: pub\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n")
 	want := http.Header{"X-Forwarded-For": {"1.2.3.4, 127.0.0.1"}, "X-Forwarded-Host": {"pub"}, "X-Forwarded-Proto": {"http"}}
@@ -112,14 +112,14 @@ func TestGW1_ForwardedHeadersWhenAskedFor(t *testing.T) {
 	}
 }
 
-func TestGW1_APrefixOfTheEndpointComesFirst(t *testing.T) {
+func TestAPrefixOfTheEndpointComesFirst(t *testing.T) {
 	below := func(o *gateway.Options) { o.Base = mustURL(t, "http://ironic/bare%2Fmetal") }
 	if got := playSeen(t, below, getText("/v1/nodes/a%7Eb")); got[0].URI != "/bare%2Fmetal/v1/nodes/a%7Eb" {
 		t.Errorf("URI %s", got[0].URI)
 	}
 }
 
-func TestGW1_AnswersAreStreamed(t *testing.T) {
+func TestAnswersAreStreamed(t *testing.T) {
 	var goOn chan struct{}
 	slow := func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -147,7 +147,7 @@ func TestGW1_AnswersAreStreamed(t *testing.T) {
 	})
 }
 
-func TestGW7_ARequestTargetThatIsNoPathIsRefused(t *testing.T) {
+func TestARequestTargetThatIsNoPathIsRefused(t *testing.T) {
 	playWired(t, options{}, nil, func(w *wired) {
 		for _, target := range []string{"http:v1/nodes/x/states/provision", "v1/nodes/x/states/provision", "*v1/nodes/x/states/provision"} {
 			w.ask("PUT "+target+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", http.StatusBadRequest, 0)
@@ -174,7 +174,7 @@ func TestALoopIsDetected(t *testing.T) {
 }
 
 // Ironic's server has 100 threads and each connection holds one: a crowd waits here.
-func TestGW13_ACrowdTakesNoMoreConnectionsThanIronicCanServe(t *testing.T) {
+func TestACrowdTakesNoMoreConnectionsThanIronicCanServe(t *testing.T) {
 	playWired(t, options{}, nil, func(w *wired) {
 		var crowd []*caller
 		for range 200 {
@@ -193,7 +193,7 @@ func TestGW13_ACrowdTakesNoMoreConnectionsThanIronicCanServe(t *testing.T) {
 
 // A PUT that finds no room on the way to Ironic in time is not sent, and gives its
 // slot back.
-func TestGW3_NoRoomInTimeIsNotSent(t *testing.T) {
+func TestNoRoomInTimeIsNotSent(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		s.put(0, "nothing").want(http.StatusBadRequest)
 		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 40 * time.Second, Path: "/v1/drivers"})

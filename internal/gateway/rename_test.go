@@ -65,7 +65,7 @@ func (s *stage) working(but ...int) (nodes []int) {
 
 // A PUT by name waits for a place when the name moves: it starts the node that holds the
 // slot, or none.
-func TestGW17_ANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
+func TestANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		t.Run(fmt.Sprint("known ", known), func(t *testing.T) {
 			play(t, options{limit: 1, nodes: 3}, func(s *stage) {
@@ -90,7 +90,7 @@ func TestGW17_ANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
 
 // Whose name it was a minute ago is no reason to let a PUT pass that Ironic cannot be
 // asked about.
-func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
+func TestANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2, state: ironic.Manageable}, func(s *stage) {
 		s.do(putRequest("metal3~host-a", ironic.TargetInspect)).want(http.StatusAccepted)
 		for s.state(0) != ironic.InspectWait {
@@ -113,7 +113,7 @@ func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
 }
 
 // Of a PUT by name only the name is another text for Ironic.
-func TestGW1_APutByNameGoesToTheUUIDAndIsOtherwiseAsItCame(t *testing.T) {
+func TestAPutByNameGoesToTheUUIDAndIsOtherwiseAsItCame(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/nodes/metal3~host-a/states/provision":             "/v1/nodes/UUID/states/provision",
 		"/v1/nodes/%6detal3%7Ehost%2Da/states/provision":       "/v1/nodes/UUID/states/provision",

@@ -12,7 +12,7 @@ import (
 // net/http sends a request again when a kept connection breaks before the answer and
 // the request says that this is no harm. For Ironic it is: the second PUT meets the
 // lock of the first, and its 409 would end the slot of a host that works.
-func TestGW6_NothingIsSentTwiceWhenAConnectionBreaks(t *testing.T) {
+func TestNothingIsSentTwiceWhenAConnectionBreaks(t *testing.T) {
 	var changes atomic.Int32
 	breaks := func(fake http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

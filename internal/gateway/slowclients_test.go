@@ -40,7 +40,7 @@ func (w *wired) roomIsFree() {
 }
 
 // Answers that cannot be passed on whole are none to their client, and give their place on the way to Ironic back.
-func TestGW13_OddAnswersUseUpNoRoom(t *testing.T) {
+func TestOddAnswersUseUpNoRoom(t *testing.T) {
 	for name, text := range map[string]string{
 		"a status that is none": "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n",
 		"that with a body":      "HTTP/1.1 000 Odd\r\nContent-Length: 9\r\n\r\nodd",
@@ -112,7 +112,7 @@ func bouncer(words int) behind {
 
 // Clients that announce a body and never send it keep nobody out, whatever they may
 // do here.
-func TestGW13_BodiesThatNeverComeKeepNobodyOut(t *testing.T) {
+func TestBodiesThatNeverComeKeepNobodyOut(t *testing.T) {
 	const chunks = "Transfer-Encoding: chunked"
 	for _, row := range []struct {
 		name  string
@@ -167,14 +167,14 @@ func (w *wired) besideTheSilent(count int, text string, within time.Duration) {
 
 // The answer to who is not let in does not wait for the body, with a place on the way
 // to Ironic in its hands.
-func TestGW13_WhoIsNotLetInKeepsNobodyOut(t *testing.T) {
+func TestWhoIsNotLetInKeepsNobodyOut(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 2}, bouncer(1000), func(w *wired) {
 		w.besideTheSilent(upstreamConns, requestText(http.MethodPut, w.provision(0), 64<<10, "{", bad), 0)
 	})
 }
 
 // Nor is a byte of its body kept.
-func TestGW12_WhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
+func TestWhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
 	for _, length := range []int{smallBody + 1, 1 << 20} {
 		playWired(t, options{limit: 1, nodes: 1}, bouncer(1), func(w *wired) {
 			w.call(requestText(http.MethodPut, w.provision(0), length, "{", bad))
@@ -192,7 +192,7 @@ func TestGW12_WhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
 }
 
 // Who is silent has its answer soon.
-func TestGW13_ASmallBodyThatDoesNotComeIsAnsweredSoon(t *testing.T) {
+func TestASmallBodyThatDoesNotComeIsAnsweredSoon(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
 		w.ask(requestText(http.MethodPatch, "/v1/nodes/x", 10, "["), http.StatusBadRequest, graceTimeout)
 		w.ask(requestText(http.MethodPut, w.provision(0), 10, "{"), http.StatusConflict, maxAge+graceTimeout/2)
@@ -200,7 +200,7 @@ func TestGW13_ASmallBodyThatDoesNotComeIsAnsweredSoon(t *testing.T) {
 }
 
 // Many of them are cut off soon: they keep others out no longer than that.
-func TestGW13_AnswersThatAreNotReadKeepNobodyOutForLong(t *testing.T) {
+func TestAnswersThatAreNotReadKeepNobodyOutForLong(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 2}, longAnswers, func(w *wired) {
 		w.besideTheSilent(upstreamConns, getText("/v1/long"), graceTimeout)
 	})
@@ -220,7 +220,7 @@ func longAnswers(fake http.Handler) http.Handler {
 }
 
 // Nor do lists of our own that are not read take the memory of all who ask.
-func TestGW13_ListsThatAreNotReadTakeLittleMemory(t *testing.T) {
+func TestListsThatAreNotReadTakeLittleMemory(t *testing.T) {
 	playWired(t, options{list: true, fake: fleet(1000, 1000)}, nil, func(w *wired) {
 		w.ask(getText(capacityPath), http.StatusOK, 0)
 		var before, after runtime.MemStats

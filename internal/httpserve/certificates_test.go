@@ -17,7 +17,7 @@ import (
 
 // Whatever lies in a certificate's place, connections go on with the one before, and with
 // the new one as soon as it is there.
-func TestGW12_CertificatesAreReadAgainWhenTheyChange(t *testing.T) {
+func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certify(t, dir, "gateway", 1)
 	var log bytes.Buffer
@@ -64,7 +64,7 @@ func TestGW12_CertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	}
 }
 
-func TestGW12_ClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
+func TestClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certify(t, dir, "gateway", 1)
 	ca, caKey := certify(t, dir, "clients", 7)

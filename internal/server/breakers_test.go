@@ -20,7 +20,7 @@ func TestBreakersAreTheDeciders(t *testing.T) {
 	}
 }
 
-func TestCB29_ResetAndTripNameTheScope(t *testing.T) {
+func TestResetAndTripNameTheScope(t *testing.T) {
 	type call struct {
 		scope, how string
 		d          time.Duration
@@ -60,7 +60,7 @@ func TestCB29_ResetAndTripNameTheScope(t *testing.T) {
 	}
 }
 
-func TestCB29_RefusedChanges(t *testing.T) {
+func TestRefusedChanges(t *testing.T) {
 	for _, row := range []struct {
 		err   error
 		code  int

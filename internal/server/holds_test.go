@@ -29,7 +29,7 @@ func TestHoldsAreTheDeciders(t *testing.T) {
 	}
 }
 
-func TestBO10_ReleaseNamesHostAndEpisode(t *testing.T) {
+func TestReleaseNamesHostAndEpisode(t *testing.T) {
 	type call struct{ namespace, name, episode string }
 	for _, row := range []struct {
 		path, body string
@@ -60,7 +60,7 @@ func TestBO10_ReleaseNamesHostAndEpisode(t *testing.T) {
 	}
 }
 
-func TestBO10_RefusedReleases(t *testing.T) {
+func TestRefusedReleases(t *testing.T) {
 	for _, row := range []struct {
 		err   error
 		code  int
@@ -89,7 +89,7 @@ func TestBO10_RefusedReleases(t *testing.T) {
 }
 
 // A release that a restart would forget is not told as done.
-func TestBO10_ReleaseIsSavedBeforeItIsAnswered(t *testing.T) {
+func TestReleaseIsSavedBeforeItIsAnswered(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		released bool

@@ -31,7 +31,7 @@ func TestIsReadyPassesAskAndAnswer(t *testing.T) {
 	}
 }
 
-func TestLH21_EveryDenialIsA200(t *testing.T) {
+func TestEveryDenialIsA200(t *testing.T) {
 	for _, reason := range api.Reasons() {
 		f := seen()
 		f.answer = api.Answer{Reason: reason, RetryAfterSeconds: 60}
@@ -91,7 +91,7 @@ func TestBodyThatBreaksOff(t *testing.T) {
 	isError(t, w, http.StatusBadRequest, "")
 }
 
-func TestLH24_AsksWaitAtMostASecondForTheFirstPoll(t *testing.T) {
+func TestAsksWaitAtMostASecondForTheFirstPoll(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		after time.Duration // of the first poll; 0: never

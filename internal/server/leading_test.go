@@ -13,7 +13,7 @@ func standby(leads *atomic.Bool, holder string) func(*Options) {
 	return func(o *Options) { o.Leading, o.Standby = leads.Load, func() string { return holder } }
 }
 
-func TestLH27_AStandbyDecidesAndChangesNothing(t *testing.T) {
+func TestAStandbyDecidesAndChangesNothing(t *testing.T) {
 	var leads atomic.Bool
 	f := eager()
 	s := made(t, f, standby(&leads, "throttle-0 leads"))
@@ -46,7 +46,7 @@ func TestLH27_AStandbyDecidesAndChangesNothing(t *testing.T) {
 }
 
 // A standby has no view of Ironic, so an ask must not wait for one.
-func TestLH27_AStandbyAnswersAtOnce(t *testing.T) {
+func TestAStandbyAnswersAtOnce(t *testing.T) {
 	f := unseen()
 	s := made(t, f, standby(new(atomic.Bool), "nobody leads yet"))
 	e := isError(t, send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...), 503, "")
@@ -55,7 +55,7 @@ func TestLH27_AStandbyAnswersAtOnce(t *testing.T) {
 	}
 }
 
-func TestLH27_AStandbyThatCouldNotLeadIsNotReadyAndSaysWhoIs(t *testing.T) {
+func TestAStandbyThatCouldNotLeadIsNotReadyAndSaysWhoIs(t *testing.T) {
 	var leads atomic.Bool
 	s := made(t, seen(), standby(&leads, "throttle-0 leads"))
 	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 503 || w.Body.String() != "standby: throttle-0 leads\n" {
@@ -79,7 +79,7 @@ func TestLH27_AStandbyThatCouldNotLeadIsNotReadyAndSaysWhoIs(t *testing.T) {
 }
 
 // A standby that could take over is ready, and answers as it does when it is not.
-func TestLH41_AStandbyThatCouldLeadIsReady(t *testing.T) {
+func TestAStandbyThatCouldLeadIsReady(t *testing.T) {
 	var leads, could atomic.Bool
 	s := made(t, seen(), standby(&leads, "throttle-0 leads"), func(o *Options) { o.CouldLead = could.Load })
 	for _, row := range []struct {
@@ -116,7 +116,7 @@ func TestLH41_AStandbyThatCouldLeadIsReady(t *testing.T) {
 
 // Mode observe refuses nothing, whoever leads: asks are answered and the Service leads
 // here. What changes something is the leader's all the same.
-func TestLH27_AStandbyThatObservesAnswersAsks(t *testing.T) {
+func TestAStandbyThatObservesAnswersAsks(t *testing.T) {
 	var leads atomic.Bool
 	f := unseen() // it does not poll
 	f.answer = api.Answer{Ready: true, Reason: api.ReasonObserve}

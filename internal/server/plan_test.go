@@ -89,7 +89,7 @@ func TestAPlannerThatIsOffSaysHowItIsSwitchedOn(t *testing.T) {
 	}
 }
 
-func TestLH27_OnlyTheLeaderPlans(t *testing.T) {
+func TestOnlyTheLeaderPlans(t *testing.T) {
 	var leads atomic.Bool
 	p := &planner{}
 	s := made(t, seen(), plans(p), standby(&leads, "throttle-0 leads"))

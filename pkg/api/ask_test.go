@@ -64,7 +64,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestLH28_CountsAreClamped(t *testing.T) {
+func TestCountsAreClamped(t *testing.T) {
 	for _, row := range []struct {
 		given string
 		want  int

@@ -58,7 +58,7 @@ func TestClientSendsTheAskAndReadsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestLH29_NoErrorEverComesWithAYes(t *testing.T) {
+func TestNoErrorEverComesWithAYes(t *testing.T) {
 	const yes = `{"ready":true,"reason":"granted"}`
 	broken := errors.New("connection refused")
 	for _, row := range []struct {
@@ -162,7 +162,7 @@ func (w waiting) Read([]byte) (int, error) {
 	return 0, w.ctx.Err()
 }
 
-func TestLH29_NeverAHang(t *testing.T) {
+func TestNeverAHang(t *testing.T) {
 	for name, rt := range map[string]trip{"no answer": hangs, "no end": trickles} {
 		for _, limit := range []time.Duration{0, -1, 300 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {

@@ -88,7 +88,7 @@ func TestAPlanHasTimeOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestDC9_TheMethodsAreInOrder(t *testing.T) {
+func TestTheMethodsAreInOrder(t *testing.T) {
 	var words []string
 	for _, m := range PlanMethods() {
 		words = append(words, string(m))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSZ4_TheRecommendedLimitIsSaidInALine, and what is in force.
-func TestSZ4_TheRecommendedLimitIsSaidInALine(t *testing.T) {
+// TestTheRecommendedLimitIsSaidInALine, and what is in force.
+func TestTheRecommendedLimitIsSaidInALine(t *testing.T) {
 	const evidence = "boots took 3.1 times as long with 34 at once on 12 Nov; 60 boots at 20 slots lost none"
 	const said = " Boots took 3.1 times as long with 34 at once on 12 Nov; 60 boots at 20 slots lost none."
 	for _, row := range []struct {

@@ -2,7 +2,7 @@ package api
 
 import "testing"
 
-func TestLH38_OpForEachBareMetalHostState(t *testing.T) {
+func TestOpForEachBareMetalHostState(t *testing.T) {
 	for _, row := range []struct {
 		state BMHState
 		op    Op

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestDC13_ACommandRunsOnlyAfterThoseBeforeIt: a host whose Machine could not be taken away is not powered off, and a node
+// TestACommandRunsOnlyAfterThoseBeforeIt: a host whose Machine could not be taken away is not powered off, and a node
 // is not drained before its replacement is Ready.
-func TestDC13_ACommandRunsOnlyAfterThoseBeforeIt(t *testing.T) {
+func TestACommandRunsOnlyAfterThoseBeforeIt(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no sh")

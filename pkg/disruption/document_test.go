@@ -180,7 +180,7 @@ func drawn(t *testing.T, r *rapid.T) *lab {
 	return l
 }
 
-func TestDC28_TheSameInputTheSamePlan(t *testing.T) {
+func TestTheSameInputTheSamePlan(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := drawn(t, r)
 		first, err := l.planner().plan(t.Context())

@@ -180,7 +180,7 @@ func (d fitDraw) state() *State {
 
 // Whatever the simulation says is checked by another way: a placement holds in every rule, and where it
 // finds none, trying all finds none. A new node is used only where the others are not enough.
-func TestDC10_PlacementsHoldAndNoneIsMissed(t *testing.T) {
+func TestPlacementsHoldAndNoneIsMissed(t *testing.T) {
 	moved := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newFitDraw(rt)

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestDC10_WhoGetsTheRoomOfAPodThatWaits: the one of the higher priority, then the larger one. The others wait on.
-func TestDC10_WhoGetsTheRoomOfAPodThatWaits(t *testing.T) {
+// TestWhoGetsTheRoomOfAPodThatWaits: the one of the higher priority, then the larger one. The others wait on.
+func TestWhoGetsTheRoomOfAPodThatWaits(t *testing.T) {
 	waits := func(name, cpu string, priority int32) Pod {
 		return fitPodOf(name, "", fitAsks("cpu", cpu), func(p *Pod) { p.Priority = priority })
 	}
@@ -25,8 +25,8 @@ func TestDC10_WhoGetsTheRoomOfAPodThatWaits(t *testing.T) {
 	}
 }
 
-// TestDC10_ASimulationEndsWithItsContext, wherever it is.
-func TestDC10_ASimulationEndsWithItsContext(t *testing.T) {
+// TestASimulationEndsWithItsContext, wherever it is.
+func TestASimulationEndsWithItsContext(t *testing.T) {
 	s := State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("b"), fitNodeOf("c")}}
 	for i := range 4 {
 		s.Pods = append(s.Pods, fitPodOf(fmt.Sprint("p", i), "a", fitAsks("cpu", "3"))) // the third finds no place
@@ -58,9 +58,9 @@ func demand(key string, operator corev1.NodeSelectorOperator, values ...string) 
 	}}
 }
 
-// TestDC10_WhatIsNotKnownOfANewNodeTakesNoPod: labels that differ among the nodes of a pool are none of
+// TestWhatIsNotKnownOfANewNodeTakesNoPod: labels that differ among the nodes of a pool are none of
 // the pool's NodeLabels, and a new node may well have them.
-func TestDC10_WhatIsNotKnownOfANewNodeTakesNoPod(t *testing.T) {
+func TestWhatIsNotKnownOfANewNodeTakesNoPod(t *testing.T) {
 	for name, row := range map[string]struct {
 		affinity *corev1.NodeSelector
 		selector map[string]string

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestDC10_WaitingPodsComeFirst(t *testing.T) {
+func TestWaitingPodsComeFirst(t *testing.T) {
 	waits := func(change ...func(*Pod)) Pod { return fitPodOf("w", "", change...) }
 	small := func(cpu string) func(*Node) {
 		return func(n *Node) { n.Allocatable = Resources{"cpu": cpu, "memory": "8Gi", "pods": "10"} }
@@ -37,7 +37,7 @@ func TestDC10_WaitingPodsComeFirst(t *testing.T) {
 }
 
 // Pods are moved to targets alone. Those without a node may get any node that is Ready and schedulable.
-func TestDC10_TargetsAreThoseThatMayBe(t *testing.T) {
+func TestTargetsAreThoseThatMayBe(t *testing.T) {
 	s := &State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("b"), fitNodeOf("c", fitZone("x"))}, Pods: []Pod{
 		fitPodOf("p", "a"), fitPodOf("q", "b"), fitPodOf("v", "", func(p *Pod) { p.NodeSelector = map[string]string{"zone": "x"} }), fitPodOf("w", "", fitAsks("cpu", "3")),
 	}}
@@ -67,7 +67,7 @@ func TestDC10_TargetsAreThoseThatMayBe(t *testing.T) {
 	}
 }
 
-func TestDC11_OneNewNodeAtMost(t *testing.T) {
+func TestOneNewNodeAtMost(t *testing.T) {
 	big := func(name, cpu string) *Node {
 		n := fitNodeOf(name, func(n *Node) { n.Ready = false; n.Allocatable = Resources{"cpu": cpu, "memory": "64Gi", "pods": "4"} })
 		return &n
@@ -98,7 +98,7 @@ func TestDC11_OneNewNodeAtMost(t *testing.T) {
 }
 
 // The pods of DaemonSets on a node that does not exist yet: of those that demand what is known of it, or run in its pool.
-func TestDC11_DaemonSetsOfTheNewNode(t *testing.T) {
+func TestDaemonSetsOfTheNewNode(t *testing.T) {
 	of := func(node, pool string) Host {
 		return Host{Key: key("h-" + node), Node: node, Machine: &Machine{Key: key("m-" + node), Pool: key(pool), PoolKind: PoolMachineDeployment}}
 	}
@@ -139,7 +139,7 @@ func TestDC11_DaemonSetsOfTheNewNode(t *testing.T) {
 }
 
 // First fit finds no place for the last of 6, 5, 4, 4 and 4 on nodes of 12 and 11. Going back does.
-func TestDC10_ASearchGoesBack(t *testing.T) {
+func TestASearchGoesBack(t *testing.T) {
 	size := func(cpu string) func(*Node) {
 		return func(n *Node) { n.Allocatable = Resources{"cpu": cpu, "memory": "64Gi", "pods": "10"} }
 	}
@@ -172,7 +172,7 @@ func TestDC10_ASearchGoesBack(t *testing.T) {
 }
 
 // The order of the state's lists, and what was asked before, do not change an answer.
-func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
+func TestPlacementsDoNotDependOnOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := fitFleet(rng, 30, 300)
 	spare := fitNodeOf("spare")

@@ -131,7 +131,7 @@ func (r fitRow) run(t *testing.T) {
 	}
 }
 
-func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
+func TestPodsGoWhereTheyFit(t *testing.T) {
 	small := func(n *Node) { n.Allocatable = Resources{"cpu": "1", "memory": "8Gi", "pods": "10"} }
 	port := func(p string) func(*Pod) { return func(q *Pod) { q.HostPorts = []string{p} } }
 	tolerate := func(p *Pod) {
@@ -223,7 +223,7 @@ func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
 	}
 }
 
-func TestDC10_AntiAffinity(t *testing.T) {
+func TestAntiAffinity(t *testing.T) {
 	const host, zone = corev1.LabelHostname, "rack"
 	avoids, a, b := fitAvoids(host), fitNodeOf("a"), fitNodeOf("b")
 	other := func(p *Pod) { p.Labels = map[string]string{"app": "db"} }
@@ -264,7 +264,7 @@ func TestDC10_AntiAffinity(t *testing.T) {
 	}
 }
 
-func TestDC10_PodsThatCannotBeEvicted(t *testing.T) {
+func TestPodsThatCannotBeEvicted(t *testing.T) {
 	a, b := fitNodeOf("a"), fitNodeOf("b", func(n *Node) { n.Allocatable = Resources{"cpu": "64", "memory": "64Gi", "pods": "100"} })
 	sick := func(p *Pod) { p.Ready = false }
 	always := func(b *PodBudget) { b.UnhealthyPodEvictionPolicy = policyv1.AlwaysAllow }

@@ -36,7 +36,7 @@ func fitSpreads(topology string, change ...func(*corev1.TopologySpreadConstraint
 	}
 }
 
-func TestDC10_Affinity(t *testing.T) {
+func TestAffinity(t *testing.T) {
 	const host, zone = corev1.LabelHostname, corev1.LabelTopologyZone
 	a, b, c := fitNodeOf("a", fitIn("x")), fitNodeOf("b", fitIn("x")), fitNodeOf("c", fitIn("y"))
 	db := func(p *Pod) { p.Labels = map[string]string{"app": "db"} }
@@ -73,7 +73,7 @@ func TestDC10_Affinity(t *testing.T) {
 	}
 }
 
-func TestDC10_TopologySpread(t *testing.T) {
+func TestTopologySpread(t *testing.T) {
 	const host, zone = corev1.LabelHostname, corev1.LabelTopologyZone
 	a, b, c := fitNodeOf("a", fitIn("x")), fitNodeOf("b", fitIn("x")), fitNodeOf("c", fitIn("y"))
 	small := func(n *Node) { n.Allocatable = Resources{"cpu": "1", "memory": "8Gi", "pods": "10"} }
@@ -117,7 +117,7 @@ func TestDC10_TopologySpread(t *testing.T) {
 }
 
 // The node that does not exist yet: its host name is new, and its zone may not be known.
-func TestDC11_TopologyOfANewNode(t *testing.T) {
+func TestTopologyOfANewNode(t *testing.T) {
 	const host, zone = corev1.LabelHostname, corev1.LabelTopologyZone
 	unzoned, zoned := fitNodeOf("new"), fitNodeOf("new", fitIn("x"))
 	full := fitNodeOf("b", fitIn("x"), func(n *Node) { n.Allocatable["cpu"] = "1" })
@@ -141,7 +141,7 @@ func TestDC11_TopologyOfANewNode(t *testing.T) {
 }
 
 // Clusters with equal names: pods stay in their own, and so do budgets, terms and DaemonSets.
-func TestDC10_ClustersDoNotMeet(t *testing.T) {
+func TestClustersDoNotMeet(t *testing.T) {
 	x, y := Key{Namespace: "metal3", Name: "x"}, Key{Namespace: "metal3", Name: "y"}
 	s := &State{}
 	for _, k := range []Key{x, y} {

@@ -51,8 +51,8 @@ func (b *brute) prefix(anyway []*disruption.Host, saved float64) float64 {
 	return saved
 }
 
-// TestDC14_PlansSaveWhatTheLargestPrefixDoes is for clusters with more candidates than all sets are tried of.
-func TestDC14_PlansSaveWhatTheLargestPrefixDoes(t *testing.T) {
+// TestPlansSaveWhatTheLargestPrefixDoes is for clusters with more candidates than all sets are tried of.
+func TestPlansSaveWhatTheLargestPrefixDoes(t *testing.T) {
 	var all tally
 	undecided := 0
 	for seed := *planSeed; seed < *planSeed+cases()/5; seed++ {
@@ -80,8 +80,8 @@ func TestDC14_PlansSaveWhatTheLargestPrefixDoes(t *testing.T) {
 	}
 }
 
-// TestDC14_WhatAPrefixCosts compares the same with the best set: in all together, for a prefix need not have it.
-func TestDC14_WhatAPrefixCosts(t *testing.T) {
+// TestWhatAPrefixCosts compares the same with the best set: in all together, for a prefix need not have it.
+func TestWhatAPrefixCosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, and long: make test plays it without the race detector")
 	}
@@ -110,9 +110,9 @@ func TestDC14_WhatAPrefixCosts(t *testing.T) {
 	}
 }
 
-// TestDC27_WhatIsNotSimulatedMakesNoCandidate is about those hosts that brute force leaves out because a pod requires more: the plan never has
+// TestWhatIsNotSimulatedMakesNoCandidate is about those hosts that brute force leaves out because a pod requires more: the plan never has
 // them either.
-func TestDC27_WhatIsNotSimulatedMakesNoCandidate(t *testing.T) {
+func TestWhatIsNotSimulatedMakesNoCandidate(t *testing.T) {
 	left := 0
 	for seed := *planSeed; seed < *planSeed+cases(); seed++ {
 		l := seeded(seed, true)

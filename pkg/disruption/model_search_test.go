@@ -44,8 +44,8 @@ func show(t *testing.T, seed uint64, l *lab, p api.Plan, broken []string) {
 	}
 }
 
-// TestDC10_NoPlanOfARandomClusterBreaksALaw has the plans of states with all features judged.
-func TestDC10_NoPlanOfARandomClusterBreaksALaw(t *testing.T) {
+// TestNoPlanOfARandomClusterBreaksALaw has the plans of states with all features judged.
+func TestNoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 	made, failed, replaced := map[api.PlanMethod]int{}, 0, 0
 	for seed := *planSeed; seed < *planSeed+cases() && failed < 5; seed++ {
 		l := mixed(seed, false)
@@ -125,10 +125,10 @@ func carriedOut(t *testing.T, seed uint64, l *lab) (saved float64, ok bool) {
 	return 0, false
 }
 
-// TestDC10_PlansSaveWhatBruteForceDoes carries out plan after plan of a cluster where nothing but its pods limits them, and
+// TestPlansSaveWhatBruteForceDoes carries out plan after plan of a cluster where nothing but its pods limits them, and
 // compares what that saves with the best set of hosts that the rows allow, cluster by cluster. What
 // rows cost against a planner that is free of them is told.
-func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
+func TestPlansSaveWhatBruteForceDoes(t *testing.T) {
 	var all tally
 	free := []struct {
 		freedom
@@ -237,9 +237,9 @@ type drawn struct{ t *rapid.T }
 
 func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "choice") }
 
-// TestDC28_ThePlanOfARandomState is the same with its lists in another order, and Plan does not change them; Explain calls those
+// TestThePlanOfARandomState is the same with its lists in another order, and Plan does not change them; Explain calls those
 // hosts candidates that have an action, and no host that a law excludes.
-func TestDC28_ThePlanOfARandomState(t *testing.T) {
+func TestThePlanOfARandomState(t *testing.T) {
 	planned(t, &newLab(1).s, disruption.Default(), noon) // skips while there is none
 	rapid.Check(t, func(rt *rapid.T) {
 		l := randomLab(drawn{rt}, false)

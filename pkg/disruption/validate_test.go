@@ -12,7 +12,7 @@ import (
 
 func (l *lab) validate(p api.Plan) error { return l.planner().validate(l.t.Context(), p) }
 
-func TestDC22_NotBefore15Seconds(t *testing.T) {
+func TestNotBefore15Seconds(t *testing.T) {
 	l := newLab(t, 2)
 	p := l.plan()
 	if got := p.ExecuteAfter.Sub(p.MadeAt); got != 15*time.Second {
@@ -50,7 +50,7 @@ func TestAForgedPlanDoesNotHold(t *testing.T) {
 	}
 }
 
-func TestDC22_AnyChangeAbandonsThePlan(t *testing.T) {
+func TestAnyChangeAbandonsThePlan(t *testing.T) {
 	empty := func(t *testing.T) *lab { t.Helper(); return newLab(t, 4) }
 	multi := func(t *testing.T) *lab { t.Helper(); return used(t, 2, 2, 4) }
 	drifted := func(t *testing.T) *lab {
@@ -129,7 +129,7 @@ func TestDC22_AnyChangeAbandonsThePlan(t *testing.T) {
 	}
 }
 
-func TestDC23_ACancelledValidation(t *testing.T) {
+func TestACancelledValidation(t *testing.T) {
 	l := newLab(t, 2)
 	p := l.plan()
 	l.now = p.ExecuteAfter

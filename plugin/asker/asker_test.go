@@ -60,7 +60,7 @@ func never(t *testing.T) func(context.Context) (bool, error) {
 	}
 }
 
-func TestPL1_HasCapacity(t *testing.T) {
+func TestHasCapacity(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		throttle
@@ -88,8 +88,8 @@ func TestPL1_HasCapacity(t *testing.T) {
 	}
 }
 
-// TestLH29_NoAnswerIsANo: neither an error of BMO's, nor a way round the limit.
-func TestLH29_NoAnswerIsANo(t *testing.T) {
+// TestNoAnswerIsANo: neither an error of BMO's, nor a way round the limit.
+func TestNoAnswerIsANo(t *testing.T) {
 	unread := NewGate(&throttle{answer: yes}, func(context.Context) (Host, error) { return Host{}, errAway }, logr.Discard())
 	for name, g := range map[string]Gate{
 		"the throttle is away":               gate(&throttle{err: errAway}, host),
@@ -107,7 +107,7 @@ func TestLH29_NoAnswerIsANo(t *testing.T) {
 	}
 }
 
-func TestPL2_Wait(t *testing.T) {
+func TestWait(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		throttle
@@ -135,8 +135,8 @@ func TestPL2_Wait(t *testing.T) {
 	}
 }
 
-// TestPL3_ObserveLeavesItToIronicsRule: who only looks has the limit that he had before.
-func TestPL3_ObserveLeavesItToIronicsRule(t *testing.T) {
+// TestObserveLeavesItToIronicsRule: who only looks has the limit that he had before.
+func TestObserveLeavesItToIronicsRule(t *testing.T) {
 	for _, want := range []bool{true, false} {
 		g := gate(&throttle{answer: observe}, host)
 		got, err := g.HasCapacity(t.Context(), func(context.Context) (bool, error) { return want, errAway })
@@ -146,7 +146,7 @@ func TestPL3_ObserveLeavesItToIronicsRule(t *testing.T) {
 	}
 }
 
-func TestLH38_WhatAHostWantsInItsState(t *testing.T) {
+func TestWhatAHostWantsInItsState(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		host  Host
@@ -175,7 +175,7 @@ func TestLH38_WhatAHostWantsInItsState(t *testing.T) {
 	}
 }
 
-func TestLH38_TheWorkSaysWhatItIs(t *testing.T) {
+func TestTheWorkSaysWhatItIs(t *testing.T) {
 	for op, state := range map[api.Op]api.BMHState{
 		api.OpInspect: api.BMHInspecting, api.OpPrepare: api.BMHPreparing, api.OpProvision: api.BMHProvisioning,
 		api.OpDeprovision: api.BMHDeprovisioning, api.OpService: api.BMHProvisioned,

@@ -82,7 +82,7 @@ var names = []string{
 }
 
 // Everything that starts no work passes, and reaches Ironic as it was.
-func TestGW1_OrdinaryRequestsPass(t *testing.T) {
+func TestOrdinaryRequestsPass(t *testing.T) {
 	w := newPassage(t)
 	for method, targets := range ordinary {
 		for i, target := range targets {
@@ -121,7 +121,7 @@ var provisionings = []struct{ path, body string }{
 	{"/v1/nodes/<n>/states/provision/<t>.json/", ""},
 }
 
-func TestGW2_OrdinaryProvisioningIsGated(t *testing.T) {
+func TestOrdinaryProvisioningIsGated(t *testing.T) {
 	w := newPassage(t)
 	for i, name := range names {
 		if strings.HasSuffix(name, ".json") {

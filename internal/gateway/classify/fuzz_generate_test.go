@@ -177,7 +177,7 @@ func (d draft) bytes() []byte {
 	return []byte(b.String())
 }
 
-func TestGW7_NothingNearAProvisioningRequestGoesRoundTheGate(t *testing.T) {
+func TestNothingNearAProvisioningRequestGoesRoundTheGate(t *testing.T) {
 	w := newPassage(t)
 	rapid.Check(t, func(t *rapid.T) {
 		raw := near.Draw(t, "request")

@@ -178,7 +178,7 @@ func TestReferenceKnowsTheRealIronic(t *testing.T) {
 	}
 }
 
-func TestGW7_NoSpellingGoesRoundTheGate(t *testing.T) {
+func TestNoSpellingGoesRoundTheGate(t *testing.T) {
 	for _, prefix := range []string{"", "/baremetal", "/a~b/nodes"} {
 		w := newPassageTo(t, prefix)
 		for _, s := range spellings(t) {

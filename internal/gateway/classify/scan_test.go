@@ -31,7 +31,7 @@ func sameCandidates(a, b classify.Found) string {
 	return cmp.Diff(a, b, cmpopts.EquateEmpty())
 }
 
-func TestGW8_ScanFindsTargetsAtTheTopOnly(t *testing.T) {
+func TestScanFindsTargetsAtTheTopOnly(t *testing.T) {
 	none, unsure := classify.Found{}, classify.Found{Unsure: true}
 	found := func(targets ...string) classify.Found { return classify.Found{Targets: targets} }
 	for _, tt := range []struct {
@@ -82,7 +82,7 @@ func TestGW8_ScanFindsTargetsAtTheTopOnly(t *testing.T) {
 	}
 }
 
-func TestGW8_ScanTellsAnErrorOfReading(t *testing.T) {
+func TestScanTellsAnErrorOfReading(t *testing.T) {
 	broken := errors.New("broken")
 	const text = `{"x":[1,"y"],"target":"abort"}`
 	for n := range len(text) {
@@ -130,7 +130,7 @@ func (f *flood) Read(p []byte) (int, error) {
 }
 
 // 64 MiB before the target, in the memory of one buffer.
-func TestGW8_ScanTakesLittleMemory(t *testing.T) {
+func TestScanTakesLittleMemory(t *testing.T) {
 	for _, tt := range []struct{ name, before, after string }{
 		{"value", `{"configdrive":"`, `","target":"active"}`},
 		{"key", `{"`, `":1,"target":"active"}`},
@@ -162,7 +162,7 @@ func TestGW8_ScanTakesLittleMemory(t *testing.T) {
 }
 
 // Ironic knows fewer than ten arguments; what has many, or deep ones, is not walked through.
-func TestGW8_ScanGivesUpOnWhatIsLongWithoutStrings(t *testing.T) {
+func TestScanGivesUpOnWhatIsLongWithoutStrings(t *testing.T) {
 	for _, many := range []string{strings.Repeat(`"a":1,`, classify.MaxScan/6), `"a":` + strings.Repeat("[", classify.MaxScan), `"a":1` + strings.Repeat("0", classify.MaxScan)} {
 		if got := scan(t, strings.NewReader("{"+many+`"target":"active"}`)); !got.Unsure || len(got.Targets) > 0 {
 			t.Errorf("%.20s: %+v", many, got)

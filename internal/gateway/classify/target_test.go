@@ -26,7 +26,7 @@ func body(text string) io.Reader {
 	return strings.NewReader(text)
 }
 
-func TestGW3_TargetIsReadFromEverySource(t *testing.T) {
+func TestTargetIsReadFromEverySource(t *testing.T) {
 	const form = "application/x-www-form-urlencoded"
 	for _, tt := range []struct {
 		name              string

@@ -51,9 +51,9 @@ func TestF1_gatewayStorm_ownLimit(t *testing.T) {
 	})
 }
 
-// TestGW15_gatewayKilled at random, five times STARTUP_SETTLE after its start in
+// TestGatewayKilled at random, five times STARTUP_SETTLE after its start in
 // the mean, every second time with a PUT on its way that has begun nothing yet.
-func TestGW15_gatewayKilled(t *testing.T) {
+func TestGatewayKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, bubbleOptions(10, 4), 1, farAbove)
@@ -97,9 +97,9 @@ func (b *bubble) killAtRandom() (kills, hits int) {
 	}
 }
 
-// TestGW9_ironicAway: clients get 502 in Ironic's form of error; when Ironic is back
+// TestIronicAway: clients get 502 in Ironic's form of error; when Ironic is back
 // everything goes on by itself, and no slot is lost or given twice.
-func TestGW9_ironicAway(t *testing.T) {
+func TestIronicAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, bubbleOptions(12, 4), 3, farAbove)

@@ -29,11 +29,11 @@ const (
 	startups = 10
 )
 
-// TestBO16_killHolds: kill -9 at random moments while all deployments fail. The throttle
+// TestKillHolds: kill -9 at random moments while all deployments fail. The throttle
 // is the real program with the holds in a file. The file is readable after each kill, no
 // hold that was ever shown gets shorter, and no host begins to work before its hold is
 // over.
-func TestBO16_killHolds(t *testing.T) {
+func TestKillHolds(t *testing.T) {
 	t.Parallel()
 	o := DefaultOptions()
 	o.Hosts, o.Limit, o.Speed, o.Failing = 12, 4, maxSpeed, 0

@@ -21,13 +21,13 @@ const (
 	mostKills  = 5 // then the storm may end, if one of them has hit something
 )
 
-// TestLH24_killStorm: F-1 through kill -9. The throttle is the real program in a
+// TestKillStorm: F-1 through kill -9. The throttle is the real program in a
 // process of its own; it is killed at random moments, some of them between a yes
 // and the PUT that follows, and started again at once. The truth never exceeds
 // the limit, all hosts get there, and no slot is lost.
 //
 // By gateway some kills lie between the sending of a PUT and its answer.
-func TestLH24_killStorm(t *testing.T) {
+func TestKillStorm(t *testing.T) {
 	t.Parallel()
 	binary := buildThrottle(t)
 	for _, via := range []Via{ViaCheck, ViaGateway} {

@@ -101,9 +101,9 @@ func TestNoSecrets(t *testing.T) {
 // leaderLabel is what the leader puts on its own pod (LH-42).
 const leaderLabel = "ironic-throttle.metal3.io/role"
 
-// TestLH42_ServicesLeadToTheLeader where there is an election; else nobody has the label.
+// TestServicesLeadToTheLeader where there is an election; else nobody has the label.
 // What is scraped are all replicas.
-func TestLH42_ServicesLeadToTheLeader(t *testing.T) {
+func TestServicesLeadToTheLeader(t *testing.T) {
 	led := 0
 	each(t, func(t *testing.T, m manifest) {
 		d, _ := m.deployment(t)

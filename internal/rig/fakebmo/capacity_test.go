@@ -120,9 +120,9 @@ func (a *asker) IsReady(_ context.Context, ask api.Ask) (api.Answer, error) {
 	return a.answer, a.err
 }
 
-// TestLH29_noAnswerIsNo: a throttle that cannot be reached, or answers nonsense,
+// TestNoAnswerIsNo: a throttle that cannot be reached, or answers nonsense,
 // is a no and never an error: the limit holds.
-func TestLH29_noAnswerIsNo(t *testing.T) {
+func TestNoAnswerIsNo(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		answer api.Answer
@@ -144,8 +144,8 @@ func TestLH29_noAnswerIsNo(t *testing.T) {
 	}
 }
 
-// TestLH38_asks: what the throttle is told of each state of a life.
-func TestLH38_asks(t *testing.T) {
+// TestAsks: what the throttle is told of each state of a life.
+func TestAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t, setup{hosts: 1})
 		var asks []api.Ask

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestBO6_NoWorkBeginsWhileHeld: the deprovision after a failure may end between two
+// TestNoWorkBeginsWhileHeld: the deprovision after a failure may end between two
 // polls, and the host ask before the throttle has seen that.
-func TestBO6_NoWorkBeginsWhileHeld(t *testing.T) {
+func TestNoWorkBeginsWhileHeld(t *testing.T) {
 	whole(t)
 	t.Parallel()
 	for _, via := range vias {

@@ -74,7 +74,7 @@ func plannedLoad(limit int) Options {
 }
 
 // While hosts wait, planned work costs them nothing: what is left is that other draws are made.
-func TestDC24_PlannedWorkCostsRealHostsNothing(t *testing.T) {
+func TestPlannedWorkCostsRealHostsNothing(t *testing.T) {
 	whole(t)
 	for _, c := range []struct {
 		via          measure.Via
@@ -103,7 +103,7 @@ func TestDC24_PlannedWorkCostsRealHostsNothing(t *testing.T) {
 
 // Where slots fall idle between waves that do not need them all, planned work gets much done, and
 // nobody waits for it.
-func TestDC24_PlannedWorkUsesWhatIsIdle(t *testing.T) {
+func TestPlannedWorkUsesWhatIsIdle(t *testing.T) {
 	whole(t)
 	o := plannedLoad(20)
 	o.Hosts, o.Waves, o.WaveEvery = 60, 6, time.Hour // ten at once, and 13 slots are not planned work's, nor the reserve's
@@ -119,7 +119,7 @@ func TestDC24_PlannedWorkUsesWhatIsIdle(t *testing.T) {
 // Planned work that began while nobody waited holds its slots when a wave comes. The cap bounds what that
 // costs: a host waits longer by at most the part of the slots that planned work may hold, for the rest
 // of one work.
-func TestDC25_AWaveMeetsPlannedWorkOfAQuarterAtMost(t *testing.T) {
+func TestAWaveMeetsPlannedWorkOfAQuarterAtMost(t *testing.T) {
 	whole(t)
 	o := plannedLoad(20)
 	o.Hosts, o.Waves, o.WaveEvery = 600, 6, 3*time.Hour
@@ -140,7 +140,7 @@ func TestDC25_AWaveMeetsPlannedWorkOfAQuarterAtMost(t *testing.T) {
 
 // At every moment planned work holds a quarter of the slots at most, and never begins while
 // somebody waits.
-func TestDC25_PlannedWorkInTheSimulatorKeepsItsCap(t *testing.T) {
+func TestPlannedWorkInTheSimulatorKeepsItsCap(t *testing.T) {
 	whole(t)
 	o := plannedLoad(8)
 	o.Hosts, o.Waves, o.WaveEvery, o.Record = 48, 4, 2*time.Hour, true

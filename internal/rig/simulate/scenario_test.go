@@ -14,10 +14,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 )
 
-// TestCB4_CB8_CB10_BadImage: the image of all 500 hosts is bad. Without a breaker nine of ten
+// TestBadImage: the image of all 500 hosts is bad. Without a breaker nine of ten
 // of them fail at least; with it no more than limit + threshold + probes, and nobody has to
 // touch the throttle when the image is mended.
-func TestCB4_CB8_CB10_BadImage(t *testing.T) {
+func TestBadImage(t *testing.T) {
 	whole(t)
 	t.Parallel()
 	o := ScenarioImage.With(DefaultOptions())
@@ -116,9 +116,9 @@ func TestFlappingBMC(t *testing.T) {
 	}
 }
 
-// TestLH33_HangingHosts: as many hosts as there are slots hang for ever. A quarter of
+// TestHangingHosts: as many hosts as there are slots hang for ever. A quarter of
 // them is written off, and the others go on in their slots.
-func TestLH33_HangingHosts(t *testing.T) {
+func TestHangingHosts(t *testing.T) {
 	whole(t)
 	t.Parallel()
 	for _, via := range vias {
