@@ -191,7 +191,6 @@ var table = map[string]imports{
 	"internal/rig/measure":   {},
 	"internal/rig/ways":      {tests: []string{"internal/rig/child"}},
 	"internal/rig/ways/cmd":  {house: []string{"internal/app", "internal/config"}},
-	"internal/rig/planstate": {house: []string{"pkg/disruption"}},
 	"internal/rig/simulate": {
 		house: []string{
 			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
