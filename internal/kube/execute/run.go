@@ -243,7 +243,7 @@ func (r *Runner) consider(ctx context.Context, alive map[string]bool) error {
 	if err := r.o.Planner.Validate(ctx, p, s, r.o.Now()); err != nil {
 		r.idle = true
 		if why := new(disruption.Abandoned); errors.As(err, &why) {
-			r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
+			r.o.Log.Info("a plan does not hold any more: it is abandoned", "why", why.Why)
 			return nil
 		}
 		return fmt.Errorf("validation of a plan: %w", err)
@@ -272,7 +272,7 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 // allows that itself, which is seen when the action begins.
 func (r *Runner) choose(p api.Plan, s *disruption.State) int {
 	return slices.IndexFunc(p.Actions, func(a api.PlanAction) bool {
-		if at, ok := r.refused[a.ID]; a.Decision == api.PlanReport || len(a.Hosts) == 0 || ok && r.o.Now().Sub(at) < refusedFor {
+		if at, ok := r.refused[a.ID]; len(a.Hosts) == 0 || ok && r.o.Now().Sub(at) < refusedFor {
 			return false
 		}
 		return a.Pool == "" || slices.ContainsFunc(s.Pools, func(known disruption.Pool) bool {

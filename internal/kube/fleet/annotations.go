@@ -3,7 +3,6 @@ package fleet
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -22,9 +21,8 @@ const (
 	commandLabel = prefix + "command"         // planned work is being carried out
 	stoppedMark  = prefix + "execute-stopped" // no more of it until somebody removes this
 	maxValue     = 100                        // bytes of a value that a fault shows
-	maxCount     = 1_000_000
-	numberRule   = "must be a number that is not negative"
-	countRule    = "must be a whole number from 0 to 1000000"
+	maxNumber    = 1e9
+	numberRule   = "must be a number from 0 to 1000000000"
 	boolRule     = `must be "true" or "false"`
 	spanRule     = `must be a duration that is not negative, such as "30s" or "24h", or "Never"`
 	timeRule     = `must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`
@@ -68,21 +66,8 @@ func (n *notes) number(name string) *float64 {
 		return nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+	if err != nil || !(v >= 0 && v <= maxNumber) { // NaN compares false
 		n.fault(name, numberRule)
-		return nil
-	}
-	return &v
-}
-
-func (n *notes) count(name string) *int {
-	text, ok := n.text(name)
-	if !ok {
-		return nil
-	}
-	v, err := strconv.Atoi(text)
-	if err != nil || v < 0 || v > maxCount {
-		n.fault(name, countRule)
 		return nil
 	}
 	return &v
@@ -136,7 +121,6 @@ func (n *notes) policy() (p disruption.PoolPolicy) {
 		}
 		p.Budgets = list
 	}
-	p.PreemptibleOptions = n.count("preemptible-options")
 	return p
 }
 

@@ -41,7 +41,6 @@ func newHost(of *objects.Host) host {
 	}
 	h.Class, h.Price = n.class(), n.price()
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
-	h.Preemptible = n.flag("preemptible", false)
 	h.DoNotDisrupt, h.Storage = n.flag("do-not-disrupt", true), n.flag("storage", true)
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults
