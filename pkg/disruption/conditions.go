@@ -155,7 +155,8 @@ func (p *planner) priced(h *host) []api.PlanCondition {
 		{Type: "Saving", Met: h.saving.perHour > 0, Message: h.saving.words},
 	}
 	if saving, hours := p.weigh([]*host{h}, nil); saving > 0 {
-		said := fmt.Sprintf("its release pays back in %s hours, and %s is the longest", money(hours), p.c.MaxPayback)
+		pays := time.Duration(min(hours, 1e6) * float64(time.Hour)).Round(time.Second)
+		said := fmt.Sprintf("its release pays back in %s, and %s is the longest", pays, p.c.MaxPayback)
 		all = append(all, api.PlanCondition{Type: "Payback", Met: p.paysBack(hours), Message: said})
 	}
 	return all

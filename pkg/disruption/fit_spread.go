@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -75,7 +74,7 @@ func (r *rule) lowest() int {
 		least = int(*r.spread.MinDomains)
 	}
 	r.fewest = math.MaxInt
-	for d := range maps.Values(r.domains) {
+	for _, d := range r.domains {
 		if d.nodes > 0 {
 			domains, r.fewest = domains+1, min(r.fewest, d.stay)
 		}

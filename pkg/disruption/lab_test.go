@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -17,28 +16,12 @@ import (
 // noon is the time of all states: a Wednesday.
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// counting is the simulator of plans, with a count of what it is asked.
-type counting struct {
-	simulator
-
-	calls int
-	hook  func(call int)
-}
-
-func (c *counting) without(ctx context.Context, going []*Node, spare *Node) (placement, error) {
-	if c.calls++; c.hook != nil {
-		c.hook(c.calls)
-	}
-	return c.simulator.without(ctx, going, spare)
-}
-
 // lab is a state with one pool of hosts of 8 CPUs and 400 W, which nothing limits.
 type lab struct {
 	t   testing.TB
 	s   State
 	c   Config
 	now time.Time
-	sim counting
 }
 
 func newLab(t testing.TB, hosts int) *lab {
@@ -100,19 +83,11 @@ func (l *lab) pod(node, cpu int) *Pod {
 	return &l.s.Pods[len(l.s.Pods)-1]
 }
 
-func (l *lab) planner() *planner {
-	p := newPlanner(&l.s, l.c, l.now)
-	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
-		sim, err := newSimulator(ctx, s, target)
-		l.sim.simulator, l.sim.calls = sim, 0
-		return &l.sim, err
-	}
-	return p
-}
+func (l *lab) planner() *planner { return newPlanner(l.t.Context(), &l.s, l.c, l.now) }
 
 func (l *lab) plan() api.Plan {
 	l.t.Helper()
-	p, err := l.planner().plan(context.Background())
+	p, err := Plan(l.t.Context(), &l.s, l.c, l.now)
 	if err != nil {
 		l.t.Fatalf("Plan: %v", err)
 	}
@@ -121,7 +96,7 @@ func (l *lab) plan() api.Plan {
 
 func (l *lab) explain(host string) api.PlanExplanation {
 	l.t.Helper()
-	e, err := l.planner().explain(context.Background(), key(host))
+	e, err := Explain(l.t.Context(), &l.s, l.c, l.now, key(host))
 	if err != nil {
 		l.t.Fatalf("Explain: %v", err)
 	}

@@ -137,19 +137,8 @@ func TestKarpenter_Emptiness(t *testing.T) {
 	}
 }
 
-// TestKarpenter_Replacement: the page's "a single lower price replacement", and spot consolidation.
+// TestKarpenter_Replacement: the page's "a single lower price replacement".
 func TestKarpenter_Replacement(t *testing.T) {
-	spares := func(n int, watts float64) func(l *lab) {
-		return func(l *lab) {
-			for i := range l.s.Hosts {
-				l.s.Hosts[i].Preemptible = true
-			}
-			for range n {
-				l.spare(watts).Preemptible = true
-			}
-			l.c.PreemptibleOptions = 15
-		}
-	}
 	for _, tt := range []struct {
 		name   string
 		change func(l *lab)
@@ -165,9 +154,6 @@ func TestKarpenter_Replacement(t *testing.T) {
 		{"PDB", func(l *lab) { l.spare(100); l.budget("a", 0) }, false},
 		{"do-not-disrupt on a pod", func(l *lab) { l.spare(100); l.s.Pods[0].DoNotDisrupt = true }, false},
 		{"it must have room", func(l *lab) { l.spare(100).Capacity["cpu"] = "4" }, false},
-		{"page: spot, fewer than 15 options", spares(14, 100), false},
-		{"page: spot, 15 options", spares(15, 100), true},
-		{"spot-to-spot consolidation is off by default", func(l *lab) { spares(20, 100)(l); l.c.PreemptibleOptions = 0 }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(1)
@@ -179,11 +165,6 @@ func TestKarpenter_Replacement(t *testing.T) {
 			}
 		})
 	}
-	t.Run("page: deletion of spot nodes is always on", func(t *testing.T) {
-		l := pair()
-		l.s.Hosts[0].Preemptible = true
-		wantNames(t, l.plan(t), "h-0")
-	})
 	t.Run("can merge 3 nodes into 1", func(t *testing.T) {
 		l := newLab(3)
 		for i, name := range []string{"a", "b", "c"} {
