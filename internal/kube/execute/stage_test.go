@@ -136,6 +136,7 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 			if *reads != nil {
 				return *reads
 			}
+			defer list.SetResourceVersion("7") // which the fake does not set
 			return c.List(ctx, list, opts...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
