@@ -187,10 +187,9 @@ var table = map[string]imports{
 		house:   []string{"internal/cli", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate"},
 		outside: []string{cobra},
 	},
-	"internal/rig/measure":   {},
-	"internal/rig/ways":      {tests: []string{"internal/rig/child"}},
-	"internal/rig/ways/cmd":  {house: []string{"internal/app", "internal/config"}},
-	"internal/rig/planstate": {house: []string{"pkg/disruption"}},
+	"internal/rig/measure":  {},
+	"internal/rig/ways":     {tests: []string{"internal/rig/child"}},
+	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
 	"internal/rig/simulate": {
 		house: []string{
 			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
