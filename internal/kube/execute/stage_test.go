@@ -48,11 +48,11 @@ type call struct {
 type stage struct {
 	*testing.T
 	*capiplayer.Player
-	r      *Runner
-	now    time.Time
-	action api.PlanAction
-	ids    int
-	log    strings.Builder
+	r             *Runner
+	now           time.Time
+	action        api.PlanAction
+	ids           int
+	log           strings.Builder
 	hold, blocked string
 	dryRun, once  bool // once: no second command is wanted
 	waiting       int
