@@ -105,8 +105,7 @@ var table = map[string]imports{
 	},
 	"internal/kube": {house: []string{"internal/kube/objects"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/objects": {
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
-		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", metal3},
 	},
 	"internal/kube/workload": {
 		house:   []string{"internal/kube", "pkg/disruption"},
