@@ -189,12 +189,12 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 		MetricsAccess: a.metrics.access,
 		MetricsTLS:    a.metrics.cert.Config(),
 
-		Address:  a.force.Load().config.Listen.API,
-		Planner:  plans,
-		Running:  a.running,
-		Save:     a.holds.Flush,
-		Metrics:  m.Handler(a.log),
-		Answered: m.Answered,
+		Address:    a.force.Load().config.Listen.API,
+		Planner:    plans,
+		Running:    a.running,
+		Save:       a.holds.Flush,
+		Metrics:    m.Handler(a.log),
+		Instrument: m.Route,
 	}); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

@@ -1,12 +1,13 @@
 package metrics
 
 import (
+	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -107,8 +108,7 @@ func (m *Metrics) Polled(complete bool, took time.Duration) {
 	m.took.Observe(took.Seconds())
 }
 
-// Answered counts a request to the API, health or metrics. A route is one of a closed set,
-// never what somebody typed.
-func (m *Metrics) Answered(route string, code int, took time.Duration) {
-	m.requests.WithLabelValues(route, strconv.Itoa(code)).Observe(took.Seconds())
+// Route measures the requests to h, by route and code. A route is one of a closed set, never what a client sent.
+func (m *Metrics) Route(route string, h http.Handler) http.Handler {
+	return promhttp.InstrumentHandlerDuration(m.requests.MustCurryWith(prometheus.Labels{"route": route}), h)
 }
