@@ -80,7 +80,7 @@ var table = map[string]imports{
 	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
 	"internal/page":      {house: []string{"pkg/api"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics", "go.yaml.in/yaml/v3"}},
-	"internal/metrics":   {house: []string{"internal/gateway", "internal/logging", "pkg/ironic", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
+	"internal/metrics":   {house: []string{"internal/gateway", "internal/logging", "pkg/ironic", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house:   []string{"internal/gateway/classify", "internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
@@ -105,8 +105,7 @@ var table = map[string]imports{
 	},
 	"internal/kube": {house: []string{"internal/kube/objects"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/objects": {
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
-		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", metal3},
 	},
 	"internal/kube/workload": {
 		house:   []string{"internal/kube", "pkg/disruption"},
