@@ -198,10 +198,8 @@ var table = map[string]imports{
 		outside: []string{pflag},
 		tests:   []string{"internal/rig/svg/svgtest"},
 	},
-	"internal/rig/svg":             {tests: []string{"internal/rig/svg/svgtest"}},
-	"internal/rig/svg/svgtest":     {house: []string{"internal/rig/svg"}}, // tests as a library
-	"internal/rig/simulate/limits": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic", "pkg/sizing"}},
-	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
+	"internal/rig/svg":         {tests: []string{"internal/rig/svg/svgtest"}},
+	"internal/rig/svg/svgtest": {house: []string{"internal/rig/svg"}}, // tests as a library
 	"internal/rig/soak": {
 		house: []string{
 			"internal/kube/lead", "internal/rig/fakeironic",
@@ -222,11 +220,9 @@ var table = map[string]imports{
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/testsum":          {},
 	"hack/mutants":          {},
-	"hack/limits":           {house: []string{"internal/rig/simulate/limits"}},
 	"hack/soak":             {house: []string{"internal/rig/soak"}},
 	"hack/sabotage":         {},
 	"hack/size":             {},
-	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
 		house:   []string{"hack/release/chart"},
