@@ -26,7 +26,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
-	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // Options is what New needs. Config is required; everything else may be zero.
@@ -201,7 +200,6 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	sources := metrics.Sources{
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
 		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
-		Caches:       map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.nodes.Stats},
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats

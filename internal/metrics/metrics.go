@@ -12,7 +12,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // Sources are what is read at each scrape; what is nil has no metrics.
@@ -23,7 +22,6 @@ type Sources struct {
 	Leading func() bool
 	Ironic  func() ironic.Stats
 	Gateway func() gateway.Stats
-	Caches  map[string]func() snapshot.Stats // by name
 	// Planned is the planned work that is being carried out, nil while none is.
 	Planned func() *api.PlanRunning
 	// Certificates are the ends of those in use, by listener; the zero time where it has
@@ -71,19 +69,9 @@ func (m *Metrics) Read(s Sources) {
 		add(m, func() status { return status{s.Status(), s.Leading()} }, slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows()))
 	}
 	add(m, s.Ironic, ironicRows())
-	if s.Caches != nil {
-		add(m, s.caches, cacheRows())
-	}
 	add(m, s.Gateway, gatewayRows())
 	add(m, s.Planned, plannedRows())
 	add(m, func() map[string]func() time.Time { return s.Certificates }, certificateRows())
-}
-
-func (s *Sources) caches() (all []cache) {
-	for name, stats := range s.Caches {
-		all = append(all, cache{name: name, Stats: stats()})
-	}
-	return all
 }
 
 func add[S any](m *Metrics, read func() S, rows []row[S]) {

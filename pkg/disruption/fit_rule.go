@@ -24,9 +24,9 @@ type rule struct {
 	who     who                              // pods that it is about
 	spread  *corev1.TopologySpreadConstraint // nil: it is a term
 	shape   *shape                           // one that has the spread
-	domains []domain // by number
-	pods    int // in all domains
-	fewest  int // pods of the domain of a spread that has the fewest; -1: to be found out
+	domains []domain                         // by number
+	pods    int                              // in all domains
+	fewest  int                              // pods of the domain of a spread that has the fewest; -1: to be found out
 }
 
 // domain is all nodes with the same value of a topology's label.
