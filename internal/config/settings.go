@@ -163,7 +163,7 @@ func (c Config) Changed() map[string]string {
 // checked when they are parsed but by Load, which then reports all faults together.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, s := range settings {
-		f := fs.VarPF(&rawFlag{s.def, s.rule.kind}, s.flag(), "", fmt.Sprintf("%s [%s]", s.help, s.name()))
+		f := fs.VarPF(&rawFlag{s.def, s.rule.kind}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.name()))
 		f.Hidden = !s.basic
 		if s.kind.Kind() == reflect.Bool {
 			f.NoOptDefVal = "true"
