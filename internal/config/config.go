@@ -85,7 +85,7 @@ type Limits struct {
 	Mode               LimitMode      `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
 	Pools              map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"` // empty: one pool for all
 	VirtualMedia       int            `set:"virtualMediaLimit" is:"1..100000" help:"slots of a pool of their own for virtual-media hosts, beside the total"`
-	ExemptVirtualMedia bool           `set:"exemptVirtualMedia" def:"true" restart:"" help:"virtual-media hosts are not limited (without VIRTUAL_MEDIA_LIMIT)"`
+	ExemptVirtualMedia bool           `set:"exemptVirtualMedia" def:"true" restart:"" help:"virtual-media hosts are not limited, where they have no limit of their own"`
 	CountMode          CountMode      `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates        bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
 	StuckAfter         time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" restart:"" help:"a host that does not move for this long loses its slot"`

@@ -150,7 +150,7 @@ func TestWatchTellsEachChangeOnce(t *testing.T) {
 			defer close(done)
 			Watch(ctx, c, src, func(u Update) { updates = append(updates, u) })
 		}()
-		time.Sleep(time.Second)
+		passes(time.Second)
 		for _, step := range []struct {
 			body  string
 			err   error
@@ -171,8 +171,7 @@ func TestWatchTellsEachChangeOnce(t *testing.T) {
 		} {
 			f.write(step.body, step.err)
 			updates = nil
-			time.Sleep(time.Duration(step.reads) * watchEvery)
-			synctest.Wait()
+			passes(time.Duration(step.reads) * watchEvery)
 			switch {
 			case step.limit == 0 && len(updates) > 0 || step.limit > 0 && len(updates) != 1:
 				t.Errorf("%q: %d updates", step.body, len(updates))
@@ -184,4 +183,10 @@ func TestWatchTellsEachChangeOnce(t *testing.T) {
 		<-done
 		Watch(t.Context(), Default(), Sources{}, nil) // without a file it returns
 	})
+}
+
+// passes lets virtual time go by.
+func passes(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }
