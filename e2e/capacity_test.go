@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // capacityPath is BMO's capacity check.
@@ -168,10 +169,16 @@ func BenchmarkCapacityList(b *testing.B) {
 // it passes all lists on and gives no slot.
 func awaitSettled(tb testing.TB, g gatewayProcess) {
 	tb.Helper()
+	client, err := api.NewClient(g.api)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	var st api.Status
 	poll(tb, "settled view", func() bool {
-		now := g.series(tb)
-		return now["ironic_throttle_view_fresh"] == 1 && now["ironic_throttle_view_settled"] == 1
-	}, func() string { return fmt.Sprint(g.series(tb)) })
+		st, err = client.Status(tb.Context())
+		return err == nil && st.View.Fresh && st.View.Settled
+	}, func() string { return fmt.Sprint(st.View, err) })
 }
 
 // testCapacityStorm lets 500 delayed hosts ask for the capacity list, each as often as

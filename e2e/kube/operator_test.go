@@ -107,9 +107,6 @@ func TestTheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	await(t, "the warning in the log", func() bool { _, found := p.log.Line("WARN", said); return found }, p.log.Tail)
-	if _, text := p.get(p.at.Metrics + "/metrics"); !strings.Contains(text, `ironic_throttle_operator_workers{estimated="false"} 32`+"\n") {
-		t.Error("no metric of the workers")
-	}
 	await(t, "an Event on BMO's Deployment", func() bool { return told(t, ns, "Deployment", said) > 0 }, p.log.Tail)
 
 	// What BMO has changes, and so does what is said: at the next look, within a minute.

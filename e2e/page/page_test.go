@@ -15,24 +15,19 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// answered is how many asks the page says were answered.
-const answered = `[...document.querySelectorAll("#answers tbody tr")].reduce((n, row) => n + Number(row.cells[1].innerText), 0)`
-
 // TestThePageIsLiveWhileAStormRuns, in every look, without being loaded again.
 func TestThePageIsLiveWhileAStormRuns(t *testing.T) {
 	url := storm(t, "--hosts", "300", "--limit", "20", "--failing", "0.3", "--speed", "60")
 	b := open(t, url)
 	b.visit(url + "/")
 	b.run(`window.loadedOnce = true`)
-	b.await("stream", `document.getElementById("connection").textContent === "live"`)
+	b.await("refresh", `document.getElementById("connection").textContent === "up to date"`)
 	b.await("full slots", `document.querySelectorAll(".grid li:not(.free)").length === 20`)
 	b.await("queue", `document.querySelectorAll("#queue tbody tr").length > 50`)
 	for range 3 {
-		last, headline := value[int](b, answered), b.text("#headline")
-		b.await("more answers", fmt.Sprintf("%s > %d", answered, last))
+		headline := b.text("#headline")
 		b.await("another headline", fmt.Sprintf("document.getElementById('headline').innerText !== %q", headline))
 	}
-	b.await("lines of the hour", `[...document.querySelectorAll("#hour path")].filter(p => p.getAttribute("d").length > 60).length >= 3`)
 	for _, l := range looks {
 		b.as(l)
 		b.picture("storm-" + l.name)
@@ -72,7 +67,7 @@ func TestWhatIsHeldIsReleasedByKeyboard(t *testing.T) {
 
 	b := open(t, s.at.API)
 	b.visit(s.at.API + "/")
-	b.await("stream", `document.getElementById("connection").textContent === "live"`)
+	b.await("refresh", `document.getElementById("connection").textContent === "up to date"`)
 	if got := b.text("#headline"); !strings.HasPrefix(got, "Nothing starts: breaker ironic is OPEN, probes in ") {
 		t.Errorf("headline %q", got)
 	}
@@ -114,11 +109,11 @@ func TestWhatIsHeldIsReleasedByKeyboard(t *testing.T) {
 func TestFiveThousandWaitingHosts(t *testing.T) {
 	const (
 		hosts      = 5000
-		paint      = 1000.0 // ms
-		memory     = 100.0  // MiB
+		paint      = 300.0 // ms
+		memory     = 100.0 // MiB
 		tenants    = 40
 		firstSlots = 20
-		late       = 30
+		late       = 10
 	)
 	s := serve(t, []string{"--nodes", fmt.Sprint(firstSlots + hosts + late), "--namespaces", fmt.Sprint(tenants)})
 	ask := func(i int) { s.asks(fmt.Sprintf("ns-%02d", i%tenants+1), fmt.Sprintf("host-%05d", i+1), "provision") }
@@ -130,13 +125,11 @@ func TestFiveThousandWaitingHosts(t *testing.T) {
 	if got := b.text("#queue"); !strings.Contains(got, "5000 hosts wait") {
 		t.Fatalf("queue: %s", got)
 	}
-	b.await("stream", `document.getElementById("connection").textContent === "live"`)
+	b.await("refresh", `document.getElementById("connection").textContent === "up to date"`)
 	for i := range late { // each is a change, and a refresh
-		last := value[int](b, answered)
 		ask(firstSlots + hosts + i)
-		b.await("answer", fmt.Sprintf("%s > %d", answered, last))
+		b.await("one more", fmt.Sprintf(`document.getElementById("queue").innerText.includes("%d hosts wait")`, hosts+i+1))
 	}
-	b.await("the last one", `document.getElementById("queue").innerText.includes("5030 hosts wait")`)
 	call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	usual := b.memory()
 	b.do(chromedp.Click(`a[href="/?rows=500#queue"]`))

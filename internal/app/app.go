@@ -26,7 +26,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
-	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // Options is what New needs. Config is required; everything else may be zero.
@@ -189,19 +188,18 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 		MetricsAccess: a.metrics.access,
 		MetricsTLS:    a.metrics.cert.Config(),
 
-		Address:  a.force.Load().config.Listen.API,
-		Planner:  plans,
-		Running:  a.running,
-		Save:     a.holds.Flush,
-		Metrics:  m.Handler(a.log),
-		Answered: m.Answered,
+		Address:    a.force.Load().config.Listen.API,
+		Planner:    plans,
+		Running:    a.running,
+		Save:       a.holds.Flush,
+		Metrics:    m.Handler(a.log),
+		Instrument: m.Route,
 	}); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
 	sources := metrics.Sources{
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
 		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
-		Caches:       map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.nodes.Stats},
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats

@@ -3,7 +3,7 @@
 //
 //	slots.go, turns.go, failures.go,   of api.Status, as GET /v1/status shows it
 //	sizing.go, cluster.go
-//	ironic.go                          of what Ironic is asked, and of the caches
+//	ironic.go                          of what Ironic is asked
 //	gateway.go                         of what goes through the gateway
 //	metrics.go                         what is counted as it happens: polls, HTTP requests
 //

@@ -19,12 +19,6 @@ func failureRows() []row[status] {
 					}
 				}
 			}),
-		scopeGauge("breaker_recent_failures", "Failures that count towards opening the breaker of a scope.",
-			func(s scope) int { return s.failures }),
-		scopeGauge("breaker_probes", "Probes of a half-open breaker that run now.", func(s scope) int { return s.probes }),
-		counters("breaker_opened_total", "Breakers that opened, by kind of scope.", []string{"kind"},
-			func(s status, put put) { put.all(s.Storm.Opened) }),
-
 		gauges("holds_hosts", "Failed hosts that have not gone well since, by whether they are held (held) or may be tried again (failed).",
 			[]string{"state"}, func(s status, put put) {
 				var holds api.HoldCounts
@@ -33,17 +27,6 @@ func failureRows() []row[status] {
 				}
 				put(float64(holds.Held), "held")
 				put(float64(holds.Failed), "failed")
-			}),
-		counter("holds_begun_total", "Failed hosts that were held.", func(s status) uint64 { return s.Storm.HoldsBegun }),
-		counters("holds_released_total",
-			"Holds that ended, by how: by hand, by a change of the spec, as the time was over, by success, or with the host.",
-			[]string{"how"}, func(s status, put put) { put.all(s.Storm.HoldsReleased) }),
-
-		gauges("pool_failed_hosts", "Failed or held hosts of a conductor group; absent without IRONIC_THROTTLE_MAX_FAILED.", []string{"pool"},
-			func(s status, put put) {
-				for _, p := range pools(s.Storm.Pools) {
-					put(float64(p.Failed), p.Pool)
-				}
 			}),
 		gauges("pool_paused", "1 when a conductor group has more failed hosts than IRONIC_THROTTLE_MAX_FAILED, else 0.", []string{"pool"},
 			func(s status, put put) {
@@ -80,17 +63,8 @@ const (
 
 // scope is one value of the label scope.
 type scope struct {
-	name             string
-	states           map[string]bool // of the others: what any of them is in
-	failures, probes int
-}
-
-func scopeGauge(name, help string, value func(scope) int) row[status] {
-	return gauges(name, help, []string{"scope"}, func(s status, put put) {
-		for _, scope := range scopes(s.Breakers) {
-			put(float64(value(scope)), scope.name)
-		}
-	})
+	name   string
+	states map[string]bool // of the others: what any of them is in
 }
 
 // scopes are the breakers by label: those of kinds that are few before images, and of a
@@ -109,8 +83,6 @@ func scopes(breakers []api.Breaker) []scope {
 			s.name = othersLabel
 		}
 		s.states[b.State] = true
-		s.failures += b.RecentFailures
-		s.probes += b.Probes
 	}
 	return all
 }
@@ -131,7 +103,6 @@ func pools(given []api.PoolFailures) []api.PoolFailures {
 	}
 	others := api.PoolFailures{Pool: othersLabel}
 	for _, p := range given[mostLabels:] {
-		others.Failed += p.Failed
 		others.Paused = others.Paused || p.Paused
 	}
 	return append(slices.Clone(given[:mostLabels]), others)

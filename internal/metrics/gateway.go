@@ -15,16 +15,5 @@ func gatewayRows() []row[gateway.Stats] {
 			func(s gateway.Stats) uint64 { return s.Refused }),
 		counter("gateway_failures_total", "Requests that the gateway answered because Ironic did not.",
 			func(s gateway.Stats) uint64 { return s.Failed }),
-		gauge("gateway_requests_in_flight", "Requests in the gateway now.", func(s gateway.Stats) int64 { return s.InFlight }),
-
-		gauges("gateway_body_bytes", "Room taken by large bodies of gated requests now.",
-			[]string{"where"}, func(s gateway.Stats, put put) { put(float64(s.DiskBytes), "disk") }),
-		gauges("gateway_body_limit_bytes", "Room that these may take; who finds none waits.",
-			[]string{"where"}, func(s gateway.Stats, put put) { put(float64(s.DiskLimit), "disk") }),
-		counters("gateway_capacity_lists_total",
-			"Capacity checks of the operator: hit = answered from the list of all nodes, miss = passed on to Ironic.",
-			[]string{"result"}, func(s gateway.Stats, put put) {
-				put.all(map[string]uint64{"hit": s.ListHits, "miss": s.ListMisses})
-			}),
 	}
 }

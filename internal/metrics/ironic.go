@@ -1,12 +1,8 @@
 package metrics
 
-import (
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
-)
+import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 
-// ironicRows count what Ironic is asked. That they stand still while hosts ask is how
-// anybody can see that an ask costs Ironic nothing.
+// ironicRows count what Ironic is asked. Asks of hosts move none of them.
 func ironicRows() []row[ironic.Stats] {
 	return []row[ironic.Stats]{
 		byRequest("ironic_requests_total",
@@ -21,32 +17,4 @@ func byRequest(name, help string, value func(ironic.Tally) uint64) row[ironic.St
 	return counters(name, help, []string{"kind"}, func(s ironic.Stats, put put) {
 		put.all(map[string]uint64{"list": value(s.List), "node": value(s.Node), "newest": value(s.Newest), "version": value(s.Version)})
 	})
-}
-
-// cache is what one cache has counted.
-type cache struct {
-	name string
-	snapshot.Stats
-}
-
-// cacheRows show what is reused of Ironic's answers, and of our own status.
-func cacheRows() []row[[]cache] {
-	return []row[[]cache]{
-		counters("snapshot_gets_total",
-			"Reads of a cache (nodes = the list of all nodes, status = our own status), by result: hit, miss (it was read anew, or a list that ran was waited for), error.",
-			[]string{"cache", "result"}, gets),
-		counters("snapshot_builds_total", "Lists that were read.", []string{"cache"}, func(all []cache, put put) {
-			for _, c := range all {
-				put(float64(c.Lists), c.name)
-			}
-		}),
-	}
-}
-
-func gets(all []cache, put put) {
-	for _, c := range all {
-		for result, n := range map[string]uint64{"hit": c.Hits, "miss": c.Misses, "error": c.Errors} {
-			put(float64(n), c.name, result)
-		}
-	}
 }

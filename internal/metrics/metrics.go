@@ -1,17 +1,17 @@
 package metrics
 
 import (
+	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // Sources are what is read at each scrape; what is nil has no metrics.
@@ -22,7 +22,6 @@ type Sources struct {
 	Leading func() bool
 	Ironic  func() ironic.Stats
 	Gateway func() gateway.Stats
-	Caches  map[string]func() snapshot.Stats // by name
 	// Planned is the planned work that is being carried out, nil while none is.
 	Planned func() *api.PlanRunning
 	// Certificates are the ends of those in use, by listener; the zero time where it has
@@ -70,19 +69,9 @@ func (m *Metrics) Read(s Sources) {
 		add(m, func() status { return status{s.Status(), s.Leading()} }, slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows()))
 	}
 	add(m, s.Ironic, ironicRows())
-	if s.Caches != nil {
-		add(m, s.caches, cacheRows())
-	}
 	add(m, s.Gateway, gatewayRows())
 	add(m, s.Planned, plannedRows())
 	add(m, func() map[string]func() time.Time { return s.Certificates }, certificateRows())
-}
-
-func (s *Sources) caches() (all []cache) {
-	for name, stats := range s.Caches {
-		all = append(all, cache{name: name, Stats: stats()})
-	}
-	return all
 }
 
 func add[S any](m *Metrics, read func() S, rows []row[S]) {
@@ -107,8 +96,7 @@ func (m *Metrics) Polled(complete bool, took time.Duration) {
 	m.took.Observe(took.Seconds())
 }
 
-// Answered counts a request to the API, health or metrics. A route is one of a closed set,
-// never what somebody typed.
-func (m *Metrics) Answered(route string, code int, took time.Duration) {
-	m.requests.WithLabelValues(route, strconv.Itoa(code)).Observe(took.Seconds())
+// Route measures the requests to h, by route and code. A route is one of a closed set, never what a client sent.
+func (m *Metrics) Route(route string, h http.Handler) http.Handler {
+	return promhttp.InstrumentHandlerDuration(m.requests.MustCurryWith(prometheus.Labels{"route": route}), h)
 }

@@ -1,7 +1,10 @@
 package metrics
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
@@ -10,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,18 +22,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // example has another number in nearly every place.
 func example(t *testing.T) Sources {
 	t.Helper()
-	text, err := os.ReadFile("testdata/status.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var st api.Status
-	if err := json.Unmarshal(text, &st); err != nil {
+	if err := json.Unmarshal([]byte(text(t, "testdata/status.json")), &st); err != nil {
 		t.Fatal(err)
 	}
 	tally := func(n uint64) ironic.Tally { return ironic.Tally{Requests: 10 * n, Errors: n} }
@@ -38,17 +37,8 @@ func example(t *testing.T) Sources {
 		Ironic: func() ironic.Stats {
 			return ironic.Stats{List: tally(1), Node: tally(2), Newest: tally(3), Version: tally(4)}
 		},
-		Caches: map[string]func() snapshot.Stats{
-			"status": func() snapshot.Stats { return snapshot.Stats{} },
-			"nodes": func() snapshot.Stats {
-				return snapshot.Stats{Hits: 1, Misses: 2, Errors: 3, Lists: 4}
-			},
-		},
 		Gateway: func() gateway.Stats {
-			return gateway.Stats{
-				Passed: 1, Free: 2, Gated: 3, Obscure: 4, Refused: 5, Failed: 6, ListHits: 8, ListMisses: 9,
-				InFlight: 15, DiskBytes: 20, DiskLimit: 22,
-			}
+			return gateway.Stats{Passed: 1, Free: 2, Gated: 3, Obscure: 4, Refused: 5, Failed: 6}
 		},
 		Planned: func() *api.PlanRunning { return &api.PlanRunning{Stuck: true} },
 		Certificates: map[string]func() time.Time{
@@ -66,7 +56,7 @@ func used(s Sources) *Metrics {
 	m.Polled(true, 30*time.Millisecond)
 	m.Polled(false, 3*time.Second)
 	m.Polled(true, 2*time.Second)
-	m.Answered("/v1/isready", 200, 300*time.Microsecond)
+	m.requests.WithLabelValues("/v1/isready", "200").Observe(.0003)
 	return m
 }
 
@@ -102,9 +92,7 @@ func TestGoldenMetrics(t *testing.T) {
 }
 
 func TestMetricsAreLintedBeforeAndAfterUse(t *testing.T) {
-	before := New()
-	before.Read(Sources{Status: func() api.Status { return api.Status{View: api.View{AgeSeconds: -1}} }, Leading: func() bool { return true }})
-	for when, m := range map[string]*Metrics{"before": before, "after": used(example(t))} {
+	for when, m := range map[string]*Metrics{"before": shows(api.Status{}), "after": used(example(t))} {
 		problems, err := testutil.GatherAndLint(m.registry)
 		if err != nil {
 			t.Errorf("%s: %v", when, err)
@@ -115,29 +103,51 @@ func TestMetricsAreLintedBeforeAndAfterUse(t *testing.T) {
 	}
 }
 
-// docs/metrics.md has every metric, and nothing else.
-func TestEveryMetricIsInTheDocs(t *testing.T) {
-	docs, err := os.ReadFile("../../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := map[string]bool{}
-	for _, name := range regexp.MustCompile("(?m)^\\| `("+namespace+"_[a-z_]+)` \\|").FindAllStringSubmatch(string(docs), -1) {
-		told[name[1]] = true
+// docs/metrics.md has every metric, and nothing else. Each is used by an alert, the dashboard or another page.
+func TestEveryMetricIsDocumentedAndUsed(t *testing.T) {
+	documented := map[string]bool{}
+	for _, name := range regexp.MustCompile("(?m)^\\| `("+namespace+"_[a-z_]+)` \\|").FindAllStringSubmatch(text(t, "../../docs/metrics.md"), -1) {
+		documented[name[1]] = true
 	}
 	families, err := used(example(t)).registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	have := map[string]bool{}
+	uses := text(t, "../../deploy/components/monitoring/prometheusrule.yaml", "../../deploy/components/monitoring/dashboard.json", "../../docs/troubleshooting.md")
 	for _, f := range families {
-		if name := f.GetName(); strings.HasPrefix(name, namespace) {
-			have[name] = true
+		name := f.GetName()
+		if !strings.HasPrefix(name, namespace) {
+			continue
+		}
+		have[name] = true
+		if !regexp.MustCompile(name + `(_bucket)?\b`).MatchString(uses) {
+			t.Errorf("no alert, no panel of the dashboard and no row of troubleshooting uses %s", name)
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(have)), slices.Sorted(maps.Keys(told))); diff != "" {
-		t.Errorf("docs/metrics.md has a row for each metric, and no other (-metrics +docs/metrics.md):\n%s", diff)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(have)), slices.Sorted(maps.Keys(documented))); diff != "" || len(have) > 45 {
+		t.Errorf("%d metrics; docs/metrics.md has a row for each, and no other (-metrics +docs/metrics.md):\n%s", len(have), diff)
 	}
+}
+
+// text is that of some files.
+func text(t *testing.T, files ...string) (all string) {
+	t.Helper()
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(content)
+	}
+	return all
+}
+
+// shows are the metrics of a status alone.
+func shows(st api.Status) *Metrics {
+	m := New()
+	m.Read(Sources{Status: func() api.Status { return st }, Leading: func() bool { return true }})
+	return m
 }
 
 // A value that cannot be a metric fails the scrape, not the process.
@@ -145,50 +155,94 @@ func TestWhatIsNoMetricFailsTheScrape(t *testing.T) {
 	for _, st := range []api.Status{
 		{Version: "\xff"},
 		{Turns: api.Turns{Waits: api.WaitHistogram{Bounds: []float64{1, 2}, Counts: []uint64{1}}}},
+		{Sizing: api.Sizing{Boots: []api.BootTimes{{State: "clean wait", Up: api.Histogram{Buckets: []uint64{1}}}}}},
 	} {
-		m := New()
-		m.Read(Sources{Status: func() api.Status { return st }, Leading: func() bool { return true }})
 		w := httptest.NewRecorder()
-		m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		shows(st).Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 		if w.Code != 500 {
 			t.Errorf("%d of %+v", w.Code, st)
 		}
 	}
 }
 
-// What nobody has told of has no series; the age of the view is one such.
-func TestWhatThereIsNotHasNoSeries(t *testing.T) {
-	m := New()
-	m.Read(Sources{Status: func() api.Status { return api.Status{View: api.View{AgeSeconds: -1}} }, Leading: func() bool { return true }})
-	got := scrape(t, m)
-	for _, name := range []string{"view_age_seconds", "baremetalhosts", "host_events", "gateway", "snapshot", "ironic_requests", "certificate"} {
-		if strings.Contains(got, namespace+"_"+name) {
+// What is not known, or not there, has no series: 0 would be wrong. What counts has one before its first event, which a
+// rate would miss otherwise.
+func TestSeriesOfWhatIsThere(t *testing.T) {
+	sizing := api.Sizing{
+		Pools: []api.PoolSizing{{Limit: 20, Ceiling: 20}, {Pool: "total", Limit: 8, Ceiling: 8, Recommended: 6}}, // a group may have that name
+		Boots: []api.BootTimes{{State: "inspect wait", Up: api.NewHistogram()}},
+	}
+	got := scrape(t, shows(api.Status{View: api.View{AgeSeconds: -1}, Sizing: sizing}))
+	for _, name := range []string{"view_age_seconds", "baremetalhosts", "gateway", "ironic_requests", "certificate", "planned_work", `limit_recommended{pool="(total)"}`} {
+		if strings.Contains(got, "\n"+namespace+"_"+name) {
 			t.Errorf("there is %s", name)
 		}
 	}
-	if !strings.Contains(got, "\nironic_throttle_leading 1\n") {
-		t.Error("it does not lead")
+	for _, series := range []string{
+		`leading 1`, `limit_ceiling{pool="(total)"} 20`, `limit_ceiling{pool="total"} 8`, `limit_recommended{pool="total"} 6`,
+		`boots_without_agent_total{end="failed",group="",state="inspect wait"} 0`,
+		`boots_without_agent_total{end="ended",group="",state="inspect wait"} 0`,
+		`boot_seconds_count{group="",state="inspect wait"} 0`, `answers_total{reason="full"} 0`,
+	} {
+		if !strings.Contains(got, "\n"+namespace+"_"+series+"\n") {
+			t.Errorf("there is no %s", series)
+		}
 	}
 }
 
-// TestPlannedWorkIsInOneState, or in none.
+// Planned work is in one state, or in none.
 func TestPlannedWorkIsInOneState(t *testing.T) {
-	for want, p := range map[string]*api.PlanRunning{"0 0": nil, "1 0": {}, "0 1": {Stuck: true}} {
+	for want, p := range map[string]*api.PlanRunning{`running"} 0 stuck"} 0`: nil, `running"} 1 stuck"} 0`: {}, `running"} 0 stuck"} 1`: {Stuck: true}} {
 		m := New()
 		m.Read(Sources{Planned: func() *api.PlanRunning { return p }})
-		var got []string
-		for _, state := range []string{"running", "stuck"} {
-			_, rest, _ := strings.Cut(scrape(t, m), `ironic_throttle_planned_work{state="`+state+`"} `)
-			value, _, _ := strings.Cut(rest, "\n")
-			got = append(got, value)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%+v: %q, want %s", p, got, want)
+		states := regexp.MustCompile(`(?m)planned_work\{state="(.*)$`).FindAllStringSubmatch(scrape(t, m), -1)
+		if len(states) != 2 || states[0][1]+" "+states[1][1] != want {
+			t.Errorf("%+v: %q, want %s", p, states, want)
 		}
 	}
-	m := New()
-	m.Read(Sources{})
-	if strings.Contains(scrape(t, m), "planned_work{") {
-		t.Error("there is a series where nothing is carried out")
+}
+
+// Labels are bounded: of many breakers those that are not closed are named, and of many groups the rest is paused when
+// one of it is.
+func TestScopesAndPoolsAreBounded(t *testing.T) {
+	var breakers []api.Breaker
+	var groups []api.PoolFailures
+	for i := range 200 {
+		breakers = append(breakers, api.Breaker{Scope: fmt.Sprintf("group:%03d", i), State: "CLOSED"})
+		groups = append(groups, api.PoolFailures{Pool: fmt.Sprint(i), Paused: i == 150})
 	}
+	breakers[150].State, breakers[199].State = "OPEN", "HALF_OPEN"
+	got := scopes(append(breakers, api.Breaker{Scope: "ironic", State: "CLOSED"}))
+	if len(got) != mostLabels+1 {
+		t.Fatalf("%d scopes, want %d and one for the others", len(got), mostLabels)
+	}
+	for i, want := range map[int]string{0: "ironic", 1: "group:150", 2: "group:199", 3: "group:000", 49: "group:046", 50: othersLabel} {
+		if got[i].name != want {
+			t.Errorf("label %d is %q, want %q", i, got[i].name, want)
+		}
+	}
+	if all := scopes(breakers[:mostLabels]); all[mostLabels-1].name == othersLabel {
+		t.Error("there are others where all have a label")
+	}
+	if got := pools(groups); len(got) != mostLabels+1 || got[mostLabels] != (api.PoolFailures{Pool: othersLabel, Paused: true}) {
+		t.Errorf("%d groups, the last is %+v", len(got), got[len(got)-1])
+	}
+}
+
+type goneClient struct{ *httptest.ResponseRecorder }
+
+func (goneClient) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestClientsThatGoAwayCauseALineAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		h := New().Handler(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		for range 120 {
+			h.ServeHTTP(goneClient{httptest.NewRecorder()}, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+			<-time.After(time.Second)
+		}
+		if got := out.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "level=DEBUG") != 2 || !strings.Contains(got, "broken pipe") {
+			t.Errorf("want two lines for debugging:\n%s", got)
+		}
+	})
 }

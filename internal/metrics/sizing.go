@@ -13,7 +13,7 @@ import (
 // the default group elsewhere.
 const totalLabel = "(total)"
 
-// sizingRows show how long boots take, and which limit that speaks for.
+// sizingRows show how long boots take, and which limit is recommended.
 func sizingRows() []row[status] {
 	return []row[status]{
 		histograms("boot_seconds", "Time in a wait state until the agent came, by wait state and conductor group.", []string{"state", "group"},
@@ -31,9 +31,7 @@ func sizingRows() []row[status] {
 			}),
 
 		limitGauge("limit_ceiling", "Limit as it is set: the one in force is never above it.", func(p api.PoolSizing) int { return p.Ceiling }),
-		limitGauge("limit_recommended", "Limit that the boots speak for; absent without enough evidence.", func(p api.PoolSizing) int { return p.Recommended }),
-		gauges("limit_mode_info", "Always 1; the label tells whether limits are as they are set (fixed) or follow the boots (adaptive).", []string{"mode"},
-			func(s status, put put) { put(1, s.Sizing.Mode) }),
+		limitGauge("limit_recommended", "Limit that the boots allow; absent without enough evidence.", func(p api.PoolSizing) int { return p.Recommended }),
 	}
 }
 

@@ -4,8 +4,6 @@
 //	slots.go     the slots and who is in them
 //	queue.go     who waits, by pool, lane and tenant
 //	failures.go  breakers, held hosts, paused groups
-//	events.go    what happened last, and the answers so far
-//	hour.go      what the last hour was like, and spark.go draws it
 //	host.go      the page of one host
 //	html.go      escapes whatever is not ours
 //	assets.go    page.css and page.js, which brings what is shown up to date

@@ -16,7 +16,6 @@ type View struct {
 	Queue  api.Queue
 	Rows   int // of the queue that were asked for
 	Holds  api.Holds
-	Hour   []Point
 	// MayRelease and MayReset tell whether who looks may release a host's hold or reset a breaker.
 	MayRelease func(api.Hold) bool
 	MayReset   func(scope string) bool
@@ -39,9 +38,7 @@ func Overview(v View) string {
 	d.slots(&v)
 	d.breakers(&v)
 	d.holds(&v)
-	d.hour(v.Hour)
 	d.queue(&v)
-	d.answers(s)
 	d.end()
 	return d.String()
 }

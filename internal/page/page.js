@@ -1,21 +1,18 @@
-// Brings the page up to date: the server renders it anew, and what differs is taken over. So
-// nothing is lost without this script but the movement and the buttons.
+// Brings the page up to date: the server renders it again, and what differs is taken over. Without this script the
+// page lacks movement and buttons only.
 "use strict";
 (() => {
   const connection = document.getElementById("connection"), said = document.getElementById("said");
-  const shortly = 1000, seldom = 10000, patience = 5000; // ms
+  const between = 2000, patience = 5000, shown = 10000; // ms
   document.documentElement.classList.add("js");
 
   const say = (where, text) => { if (where.textContent !== text) where.textContent = text; };
   const key = (node) => node.nodeType === Node.ELEMENT_NODE ? node.dataset.key ?? node.id : "";
 
-  // morph makes old what fresh is, and keeps every element that stays: focus, scroll position and
-  // selection stay where they are, and no button ever becomes one for something else.
+  // morph makes old what fresh is, and keeps every element that stays: focus, scroll position and selection stay where
+  // they are, and no button becomes one for something else.
   function morph(old, fresh) {
-    if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || key(old) !== key(fresh)) {
-      old.replaceWith(fresh);
-      return;
-    }
+    if (old.nodeName !== fresh.nodeName || key(old) !== key(fresh)) return old.replaceWith(fresh);
     if (old.nodeType !== Node.ELEMENT_NODE) {
       if (old.data !== fresh.data) old.data = fresh.data;
       return;
@@ -24,19 +21,17 @@
     for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     const wanted = [...fresh.childNodes], keys = new Set(wanted.map(key).filter(Boolean)), kept = new Map();
     for (const child of [...old.childNodes]) {
-      const k = key(child);
-      if (!k) continue;
-      if (keys.has(k)) kept.set(k, child);
-      else child.remove();
+      if (keys.has(key(child))) kept.set(key(child), child);
+      else if (key(child)) child.remove();
     }
     let at = old.firstChild;
     for (const child of wanted) {
-      const k = key(child), match = k ? kept.get(k) : at && !key(at) ? at : undefined;
+      const match = key(child) ? kept.get(key(child)) : at && !key(at) ? at : undefined;
       if (!match) {
         old.insertBefore(child, at);
         continue;
       }
-      while (k && at !== match && at && !key(at)) { // what stays must not be moved: it would lose the focus
+      while (at !== match && at && !key(at)) { // what stays must not be moved: it would lose the focus
         const next = at.nextSibling;
         at.remove();
         at = next;
@@ -52,67 +47,36 @@
     }
   }
 
-  let timer, running = false, again = false, last = new Date();
-  function later(ms) {
-    clearTimeout(timer);
-    timer = setTimeout(refresh, ms);
-  }
-
-  // soon is called when something has happened, and refreshes at most once a second.
-  function soon() {
-    if (running) again = true;
-    else if (Date.now() - last >= shortly) refresh();
-    else later(shortly - (Date.now() - last));
-  }
-
+  const ask = (url, options) => fetch(url, { cache: "no-store", signal: AbortSignal.timeout(patience), ...options });
+  let timer, last = new Date();
   async function refresh() {
-    if (running || document.hidden) return;
-    running = true;
-    again = false;
+    clearTimeout(timer);
+    if (document.hidden) return;
     try {
-      const resp = await fetch(location.pathname + location.search, { cache: "no-store", signal: AbortSignal.timeout(patience) });
+      const resp = await ask(location.pathname + location.search);
       if (!resp.ok) throw new Error("HTTP " + resp.status);
       const fresh = new DOMParser().parseFromString(await resp.text(), "text/html");
       document.title = fresh.title;
       for (const part of document.querySelectorAll("[data-live]")) morph(part, fresh.getElementById(part.id));
       last = new Date();
-      say(connection, source && source.readyState === EventSource.OPEN ? "live" : "every 10 s");
+      say(connection, "up to date");
     } catch (err) {
-      say(connection, "no answer since " + new Date(last).toLocaleTimeString() + ": what is below is old");
+      say(connection, "no answer since " + last.toLocaleTimeString() + ": what is below is old");
     }
-    running = false;
-    later(again ? shortly : seldom);
+    clearTimeout(timer);
+    timer = setTimeout(refresh, between);
   }
+  document.addEventListener("visibilitychange", refresh);
 
-  // A hidden page has no stream: a browser opens few connections to one server.
-  let source;
-  function listen() {
-    if (source && source.readyState !== EventSource.CLOSED || document.hidden) return;
-    source = new EventSource("/v1/events");
-    source.addEventListener("change", soon);
-    source.onopen = () => say(connection, "live");
-    source.onerror = () => { if (source && source.readyState === EventSource.CLOSED) setTimeout(listen, seldom); };
-  }
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) {
-      if (source) source.close();
-      source = undefined;
-      return;
-    }
-    listen();
-    refresh();
-  });
-
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest("button[data-post]");
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("button[data-post]");
     if (!button || !confirm(button.dataset.ask)) return;
     const { post, episode } = button.dataset, what = button.getAttribute("aria-label");
     button.disabled = true;
     let text;
     try {
-      const resp = await fetch(post, {
+      const resp = await ask(post, {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(episode ? { episode } : {}),
-        signal: AbortSignal.timeout(patience),
       });
       const answer = await resp.json();
       text = what + ": " + (resp.ok ? answer.message : answer.error.message);
@@ -121,10 +85,9 @@
     }
     button.disabled = false;
     say(said, text);
-    setTimeout(() => say(said, ""), seldom);
-    await refresh();
+    setTimeout(() => say(said, ""), shown);
+    refresh();
   });
 
-  listen();
-  later(seldom);
+  refresh();
 })();

@@ -33,7 +33,7 @@ func BenchmarkIsReadyLoopback(b *testing.B) {
 	nothing, _ := askAtRate(b, bare.URL)
 	bare.Close()
 
-	l, _, wait := served(b, made(b, settled(b), func(o *Options) { o.Now = time.Now }))
+	l, _, wait := onListeners(b, made(b, settled(b), func(o *Options) { o.Now = time.Now }))
 	b.ResetTimer()
 	begun := time.Now()
 	sent, due := askAtRate(b, "http://"+l.API.Addr().String())

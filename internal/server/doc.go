@@ -4,7 +4,6 @@
 //	       /v1/queue ───> Decider.Queue
 //	       /v1/status, /v1/slots ──> Decider.Status
 //	       /, /why/… ───> internal/page writes what the Decider shows
-//	       /v1/events ──> Decider.Revision (to 64 readers, until they leave)
 //	:9441  /healthz, /readyz ─────────> Decider.Status
 //	:8444  /metrics ──────────────────> Options.Metrics (internal/metrics), which reads Server.Status
 //

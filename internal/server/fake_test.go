@@ -222,7 +222,7 @@ func made(t testing.TB, f Decider, change ...func(*Options)) *Server {
 	m := metrics.New()
 	o := Options{
 		Decider: f, Version: "v1.2.3", Now: func() time.Time { return noon },
-		Metrics: m.Handler(slog.New(slog.DiscardHandler)), Answered: m.Answered,
+		Metrics: m.Handler(slog.New(slog.DiscardHandler)), Instrument: m.Route,
 	}
 	for _, c := range change {
 		c(&o)

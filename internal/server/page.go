@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -23,16 +25,13 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		rows = page.MoreRows
 	}
 	shown, err := s.pages.Get(r.Context(), rows)
-	switch {
-	case r.Context().Err() != nil:
-		return // nobody waits for it any more
-	case err != nil:
+	if err != nil {
 		writeError(w, http.StatusInternalServerError, "", internalError)
 		return
 	}
 	data, may := shown.Value(), s.mayChange(r)
 	writePage(w, page.Overview(page.View{
-		Status: s.Status(), Queue: data.queue, Rows: rows, Holds: data.holds, Hour: s.hour.points(),
+		Status: s.Status(), Queue: data.queue, Rows: rows, Holds: data.holds,
 		MayRelease: func(h api.Hold) bool { return may(page.ReleasePath(h)) },
 		MayReset:   func(scope string) bool { return may(page.ResetPath(scope)) },
 	}))
@@ -47,8 +46,8 @@ func (s *Server) hostPage(w http.ResponseWriter, r *http.Request) {
 	writePage(w, page.Host(v))
 }
 
-// mayChange reports whether who asks by r may POST to a path: who needs no token may, where this
-// process decides.
+// mayChange reports whether the user of r may POST to a path: where no token is asked for everybody may. Only the
+// process that decides changes anything.
 func (s *Server) mayChange(r *http.Request) func(path string) bool {
 	guarded := r.Context().Value(userKey{}) != nil
 	leads := s.opts.Leading()
@@ -63,22 +62,18 @@ func (s *Server) mayChange(r *http.Request) func(path string) bool {
 }
 
 func writePage(w http.ResponseWriter, text string) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", page.Policy)
-	h.Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Content-Security-Policy", page.Policy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
 	write(w, http.StatusOK, "text/html; charset=utf-8", []byte(text))
 }
 
-// asset serves a file of the page, which browsers keep until there is another one.
+// asset serves a file of the page. Browsers keep it until its ETag changes.
 func asset(kind, text string) http.HandlerFunc {
 	sum := sha256.Sum256([]byte(text))
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:9]) + `"`
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", tag)
-		if matches(r.Header.Values("If-None-Match"), tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		write(w, http.StatusOK, kind+"; charset=utf-8", []byte(text))
+		w.Header().Set("Content-Type", kind+"; charset=utf-8")
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 	}
 }

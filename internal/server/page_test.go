@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -21,7 +20,7 @@ func TestPageIsServedWithItsPolicy(t *testing.T) {
 		"/why/metal3/host-1": {"text/html", "<h1>metal3|host-1 is "},
 		"/why/-/bare":        {"text/html", "<h1>|bare is "},
 		"/page.css":          {"text/css", ":root"},
-		"/page.js":           {"text/javascript", "EventSource"},
+		"/page.js":           {"text/javascript", "visibilitychange"},
 	} {
 		w := send(t, h, http.MethodGet, path, "")
 		header := w.Header()
@@ -125,34 +124,6 @@ func TestPagesShareWhatTheyShow(t *testing.T) {
 		send(t, h, http.MethodGet, "/", "")
 		if len(d.limits) != 2 {
 			t.Errorf("the queue was read %d times, want twice", len(d.limits))
-		}
-	})
-}
-
-// TestPagesDoNotWaitForTheLook: while the status is read nobody has the lock of the last hour.
-func TestPagesDoNotWaitForTheLook(t *testing.T) {
-	d := &still{fake: seen()}
-	s, looked := made(t, d), false
-	d.status = func() api.Status {
-		if looked = s.hour.mu.TryLock(); looked {
-			s.hour.mu.Unlock()
-		}
-		return exampleStatus()
-	}
-	s.lookNow(t.Context())
-	if n := len(s.hour.points()); n != 1 || !looked {
-		t.Errorf("%d points; pages could read meanwhile: %t", n, looked)
-	}
-}
-
-// TestTheLastHourIsKeptWhileServing, also while nobody looks.
-func TestTheLastHourIsKeptWhileServing(t *testing.T) {
-	play(t, func(t *theatre) {
-		for range 10 { // by the clock of the test, which stands still, it is always the same step
-			<-time.After(2 * hourTick)
-		}
-		if n := len(t.s.hour.points()); n != 1 {
-			t.Errorf("%d points of one step", n)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -75,21 +74,6 @@ func TestPanicsBecome500AndALogLine(t *testing.T) {
 	if got := log.String(); !strings.Contains(got, "at the disco") || !strings.Contains(got, "routes_test.go") {
 		t.Errorf("log lacks the cause or the stack: %s", got)
 	}
-}
-
-func TestPanicAfterTheFirstByteCutsTheAnswer(t *testing.T) {
-	s := made(t, seen())
-	h := s.guarded(&gate{}, routes{"/": {http.MethodGet: func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusOK)
-		w.Write([]byte("half"))
-		panic("late")
-	}}})
-	defer func() {
-		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
-			t.Errorf("recovered %v, want http.ErrAbortHandler", err)
-		}
-	}()
-	send(t, h, http.MethodGet, "/", "")
 }
 
 func TestNewNeedsADecider(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
@@ -13,30 +12,21 @@ import (
 // Listeners are open; a nil one is not served. Serve closes them.
 type Listeners struct {
 	API, Health, Metrics net.Listener
-	// Local serves the API too, in plain HTTP and to everybody: it must be out of reach
-	// of other machines.
+	// Local serves the API too, in plain HTTP and without Access: it must be out of reach of other machines.
 	Local net.Listener
 }
 
-// Serve answers on all listeners until ctx ends or one of them fails. Then it
-// takes nothing new, answers what is in flight, and returns within 5 s: nil, or
-// what went wrong, each error with the name of its listener. A connection on which
-// nothing was asked is no error and delays nothing.
+// Serve answers on all listeners until ctx ends or one of them fails. Then it takes nothing new, answers what is in
+// flight, and returns within 5 s: nil, or what went wrong, each error with the name of its listener. A connection
+// without a request is no error and delays nothing.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
-	var all []httpserve.Server
-	var looks sync.WaitGroup
-	ctx, stop := context.WithCancel(ctx)
-	defer looks.Wait()
-	defer stop()
-	looks.Go(func() { s.keepHour(ctx) })
-	served := s.newHTTP(s.api)
-	served.TLSConfig = s.opts.TLS
-	scraped := s.newHTTP(s.metrics)
-	scraped.TLSConfig = s.opts.MetricsTLS
+	served, scraped := s.newHTTP(s.api), s.newHTTP(s.metrics)
+	served.TLSConfig, scraped.TLSConfig = s.opts.TLS, s.opts.MetricsTLS
 	if l.API != nil && s.opts.TLS == nil { // with TLS the browser itself holds the name against the certificate
 		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.opts.Address)
 		s.gate.names = &names
 	}
+	var all []httpserve.Server
 	for _, one := range []httpserve.Server{
 		{Name: "API", HTTP: served, Listen: l.API},
 		{Name: "local API", HTTP: s.newHTTP(s.local), Listen: l.Local},
@@ -61,6 +51,6 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(s.opts.Log), slog.LevelWarn),
 	}
-	made.RegisterOnShutdown(s.end) // who reads events reads for ever
+	made.RegisterOnShutdown(s.end) // a plan that is being made ends
 	return made
 }

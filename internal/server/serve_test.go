@@ -24,7 +24,7 @@ func open(t testing.TB) net.Listener {
 
 // served runs s on three listeners; the returned wait cancels and returns
 // Serve's error.
-func served(t testing.TB, s *Server) (l Listeners, stop context.CancelFunc, wait func() error) {
+func onListeners(t testing.TB, s *Server) (l Listeners, stop context.CancelFunc, wait func() error) {
 	t.Helper()
 	l = Listeners{API: open(t), Health: open(t), Metrics: open(t)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,7 +55,7 @@ func request(t testing.TB, l net.Listener, method, path, body string) (int, stri
 }
 
 func TestServeAnswersOnEachListener(t *testing.T) {
-	l, _, wait := served(t, made(t, seen()))
+	l, _, wait := onListeners(t, made(t, seen()))
 	for _, row := range []struct {
 		listener   net.Listener
 		path, want string
@@ -93,7 +93,7 @@ func TestShutdownAnswersWhatIsInFlight(t *testing.T) {
 		close(inside)
 		<-release
 	}
-	l, stop, wait := served(t, made(t, f))
+	l, stop, wait := onListeners(t, made(t, f))
 	type result struct {
 		code int
 		err  error
@@ -127,7 +127,7 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 		t.Errorf("drains for %v: the end must come within 5 s", s.drain)
 	}
 	s.drain = time.Millisecond
-	l, _, wait := served(t, s)
+	l, _, wait := onListeners(t, s)
 	cut := make(chan error, 1)
 	go func() {
 		_, _, err := request(t, l.API, http.MethodPost, "/v1/isready", goodAsk)
@@ -169,7 +169,7 @@ func TestShutdownIsCleanBesideConnectionsThatAskNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := made(t, seen())
-			l, _, wait := served(t, s)
+			l, _, wait := onListeners(t, s)
 			var conns []net.Conn
 			for _, at := range []net.Listener{l.API, l.Health, l.Metrics} {
 				conns = append(conns, dialed(t, at, text))

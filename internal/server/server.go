@@ -5,13 +5,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
-	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
@@ -95,11 +93,10 @@ type Options struct {
 	Running func() *api.PlanRunning
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
-	// Answered counts each request that was answered. A route is one of a closed set, never
-	// what somebody typed. nil: nobody counts.
-	Answered func(route string, code int, took time.Duration)
-	Now      func() time.Time // nil: time.Now
-	Log      *slog.Logger     // nil: silent
+	// Instrument measures the requests to h. A route is one of a closed set, never what a client sent. nil: h as it is.
+	Instrument func(route string, h http.Handler) http.Handler
+	Now        func() time.Time // nil: time.Now
+	Log        *slog.Logger     // nil: silent
 }
 
 // Server holds the handlers. Make one with New; Serve runs them.
@@ -111,11 +108,8 @@ type Server struct {
 	words    nodeWords
 	statuses *snapshot.Cache[struct{}, api.Status]
 	pages    *snapshot.Cache[int, shownData] // by rows of the queue
-	hour     lastHour
-
-	eventReaders chan struct{} // one for each
-	ending       chan struct{} // closed when the server is to end
-	end          func()        // closes it
+	ending   chan struct{}                   // closed when the server is to end
+	end      func()                          // closes it
 
 	api, local, health, metrics http.Handler
 }
@@ -143,59 +137,20 @@ func New(o Options) (*Server, error) {
 	if o.CouldLead == nil {
 		o.CouldLead = func() bool { return false }
 	}
-	if o.Answered == nil {
-		o.Answered = func(string, int, time.Duration) {}
+	if o.Instrument == nil {
+		o.Instrument = func(_ string, h http.Handler) http.Handler { return h }
 	}
-	s := &Server{
-		opts: o, drain: drainTimeout, gentle: newGentle(),
-		eventReaders: make(chan struct{}, maxEventReaders), ending: make(chan struct{}),
-	}
+	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), gate: &gate{access: o.Access}, ending: make(chan struct{})}
 	s.end = sync.OnceFunc(func() { close(s.ending) })
 	if err := s.share(); err != nil {
 		return nil, err
 	}
-	everything := s.everything()
-	s.gate = &gate{access: o.Access}
-	s.api = s.guarded(s.gate, everything)
-	local := profiles()
-	maps.Copy(local, everything)
-	s.local = s.guarded(&gate{names: &httpserve.Names{}}, local)
-	s.health = s.guarded(&gate{}, routes{
-		"/healthz": {http.MethodGet: healthz},
-		"/readyz":  {http.MethodGet: s.readyz},
-	})
-	scrapes := routes{}
-	if o.Metrics != nil {
-		scrapes["/metrics"] = methods{http.MethodGet: o.Metrics.ServeHTTP}
-	}
+	s.api = s.guarded(s.gate, s.apiRoutes())
+	s.local = s.guarded(&gate{names: &httpserve.Names{}}, s.localRoutes())
+	s.health = s.guarded(&gate{}, s.healthRoutes())
 	// By any name: proxies in front pass on names of their own, and nothing can be changed here.
-	s.metrics = s.guarded(&gate{access: o.MetricsAccess}, scrapes)
+	s.metrics = s.guarded(&gate{access: o.MetricsAccess}, s.metricsRoutes())
 	return s, nil
-}
-
-// everything is what the API has.
-func (s *Server) everything() routes {
-	return routes{
-		"/v1/isready":  {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
-		"/v1/status":   {http.MethodGet: s.status},
-		"/v1/slots":    {http.MethodGet: s.slots},
-		"/v1/queue":    {http.MethodGet: s.queue},
-		"/v1/holds":    {http.MethodGet: s.holds},
-		"/v1/breakers": {http.MethodGet: s.breakers},
-		"/v1/events":   {http.MethodGet: s.events},
-		"/v1/plan":     {http.MethodGet: s.planning(s.getPlan)},
-		"/":            {http.MethodGet: s.page},
-		"/page.css":    {http.MethodGet: asset("text/css", page.Style)},
-		"/page.js":     {http.MethodGet: asset("text/javascript", page.Script)},
-
-		"/why/{namespace}/{name}":              {http.MethodGet: s.hostPage},
-		"/v1/why/{namespace}/{name}":           {http.MethodGet: s.why},
-		"/v1/plan/state":                       {http.MethodGet: s.planning(s.getPlanState)},
-		"/v1/plan/hosts/{namespace}/{name}":    {http.MethodGet: s.planning(s.explainPlan)},
-		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
-		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
-		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
-	}
 }
 
 // API is the handler of /v1 and the page.

@@ -55,9 +55,6 @@ func (s *Server) decided() api.Status {
 	return snap.Value()
 }
 
-// Snapshots counts how the status was read, and how often it was built.
-func (s *Server) Snapshots() snapshot.Stats { return s.statuses.Stats() }
-
 // gentle keeps readers from the decision's lock: one at a time has it, and after it
 // nobody for a while, so that however many read, decisions have nearly all of the time.
 // There is one for the status, which is shared, and one for all that is not.

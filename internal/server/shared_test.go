@@ -64,7 +64,7 @@ func TestReadersShareOneStatus(t *testing.T) {
 			t.Errorf("a second later it was built %d times, want once more", n)
 		}
 	})
-	st := s.Snapshots() // each round has 22 reads of the status and 21 of the metrics
+	st := s.statuses.Stats() // each round has 22 reads of the status and 21 of the metrics
 	if st.Hits+st.Misses < 3*43 || st.Errors > 0 || st.Lists != 3 {
 		t.Errorf("counted %+v", st)
 	}

@@ -2,10 +2,8 @@ package server
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,49 +43,6 @@ func TestListsAreNeverNull(t *testing.T) {
 		if body := send(t, h, http.MethodGet, path, "").Body.String(); strings.Contains(body, "null") {
 			t.Errorf("%s: %s", path, body)
 		}
-	}
-}
-
-func TestETagFollowsEventsAndNotTheClock(t *testing.T) {
-	f := seen()
-	h := made(t, f).API()
-	first := send(t, h, http.MethodGet, "/v1/status", "").Header().Get("ETag")
-	if !regexp.MustCompile(`^W/"[0-9a-f]{16}"$`).MatchString(first) {
-		t.Errorf("ETag %s", first)
-	}
-	for _, row := range []struct {
-		name   string
-		change func(*api.Status)
-		code   int
-	}{
-		{"nothing", func(*api.Status) {}, 304},
-		{"time", func(s *api.Status) {
-			s.Now, s.View.AgeSeconds, s.View.Polls, s.View.TakenAt = s.Now.Add(time.Hour), 9, 8, s.Now
-			s.Slots.Occupants[0].SinceSeconds, s.Slots.Occupants[0].StateSeconds = 99, 98
-			s.Breakers[0].TimeToRecovery = 800
-			s.Turns.Waiting[0].WaitedSeconds = 700
-		}, 304},
-		{"a breaker that closes", func(s *api.Status) { s.Breakers[1].State = "CLOSED" }, 200},
-		{"a host that fails", func(s *api.Status) { s.Holds.Held++ }, 200},
-		{"a boot", func(s *api.Status) { s.Sizing.Boots[0].Up.Count++ }, 200},
-		{"another limit", func(s *api.Status) { s.Sizing.Pools[0].Limit++ }, 200},
-		{"an ask", func(s *api.Status) { s.Asks[0].Count++ }, 200},
-		{"a stale view", func(s *api.Status) { s.View.Fresh = false }, 200},
-		{"another host", func(s *api.Status) { s.Slots.Occupants[0].Name = "metal3~z" }, 200},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			f.status = func() api.Status {
-				s := exampleStatus()
-				row.change(&s)
-				return s
-			}
-			for _, header := range []string{first, `"x", ` + first, strings.TrimPrefix(first, "W/")} {
-				w := send(t, h, http.MethodGet, "/v1/status", "", "If-None-Match", header)
-				if w.Code != row.code || (w.Body.Len() == 0) != (row.code == 304) {
-					t.Errorf("If-None-Match %s: %d with %d bytes, want %d", header, w.Code, w.Body.Len(), row.code)
-				}
-			}
-		})
 	}
 }
 

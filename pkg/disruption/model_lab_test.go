@@ -2,6 +2,7 @@ package disruption_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -223,4 +224,22 @@ func released(p api.Plan) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// explain is Explain of a host.
+func (l *lab) explain(t testing.TB, host string) api.PlanExplanation {
+	t.Helper()
+	e, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, disruption.Key{Namespace: "metal3", Name: host})
+	if err != nil {
+		t.Fatalf("Explain: %v", err)
+	}
+	return e
+}
+
+func wantsField(t *testing.T, err error, field string) {
+	t.Helper()
+	bad := new(api.FieldError)
+	if !errors.As(err, &bad) || bad.Field != field {
+		t.Errorf("the error is %v, want one of the field %s", err, field)
+	}
 }

@@ -80,7 +80,7 @@ var table = map[string]imports{
 	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
 	"internal/page":      {house: []string{"pkg/api"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics", "go.yaml.in/yaml/v3"}},
-	"internal/metrics":   {house: []string{"internal/gateway", "internal/logging", "pkg/ironic", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
+	"internal/metrics":   {house: []string{"internal/gateway", "internal/logging", "pkg/ironic", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house:   []string{"internal/gateway/classify", "internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
@@ -105,8 +105,7 @@ var table = map[string]imports{
 	},
 	"internal/kube": {house: []string{"internal/kube/objects"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/objects": {
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
-		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", metal3},
 	},
 	"internal/kube/workload": {
 		house:   []string{"internal/kube", "pkg/disruption"},
@@ -188,10 +187,9 @@ var table = map[string]imports{
 		house:   []string{"internal/cli", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate"},
 		outside: []string{cobra},
 	},
-	"internal/rig/measure":   {},
-	"internal/rig/ways":      {tests: []string{"internal/rig/child"}},
-	"internal/rig/ways/cmd":  {house: []string{"internal/app", "internal/config"}},
-	"internal/rig/planstate": {house: []string{"pkg/disruption"}},
+	"internal/rig/measure":  {},
+	"internal/rig/ways":     {tests: []string{"internal/rig/child"}},
+	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
 	"internal/rig/simulate": {
 		house: []string{
 			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
@@ -200,10 +198,8 @@ var table = map[string]imports{
 		outside: []string{pflag},
 		tests:   []string{"internal/rig/svg/svgtest"},
 	},
-	"internal/rig/svg":             {tests: []string{"internal/rig/svg/svgtest"}},
-	"internal/rig/svg/svgtest":     {house: []string{"internal/rig/svg"}}, // tests as a library
-	"internal/rig/simulate/limits": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic", "pkg/sizing"}},
-	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
+	"internal/rig/svg":         {tests: []string{"internal/rig/svg/svgtest"}},
+	"internal/rig/svg/svgtest": {house: []string{"internal/rig/svg"}}, // tests as a library
 	"internal/rig/soak": {
 		house: []string{
 			"internal/kube/lead", "internal/rig/fakeironic",
@@ -224,11 +220,9 @@ var table = map[string]imports{
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/testsum":          {},
 	"hack/mutants":          {},
-	"hack/limits":           {house: []string{"internal/rig/simulate/limits"}},
 	"hack/soak":             {house: []string{"internal/rig/soak"}},
 	"hack/sabotage":         {},
 	"hack/size":             {},
-	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
 		house:   []string{"hack/release/chart"},

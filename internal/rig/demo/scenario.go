@@ -49,7 +49,7 @@ func (s Summary) Write(out io.Writer) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "breaker                \t%s, opened %d times\n", s.Breaker, s.BreakerOpenings)
-	fmt.Fprintf(w, "hosts that failed\t%d, %d of them before the image was mended\n", s.FailedHosts, s.FailedHostsBeforeFix)
+	fmt.Fprintf(w, "hosts that failed\t%d, %d of them before the image was repaired\n", s.FailedHosts, s.FailedHostsBeforeFix)
 	if s.RecoverySeconds > 0 {
 		fmt.Fprintf(w, "from then to the end\t%s\n", measure.Duration(s.RecoverySeconds))
 	}

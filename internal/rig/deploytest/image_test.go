@@ -85,7 +85,7 @@ func TestMakeImageTakesTheEngineThatIsThere(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		cmd := exec.CommandContext(t.Context(), makes, append([]string{"-n", "-C", "../../..", "image", "VERSION=v", "COMMIT=c", "IMAGE=i"}, c.args...)...)
+		cmd := exec.CommandContext(t.Context(), makes, append([]string{"-n", "-C", "../../..", "image", "VERSION=v", "COMMIT=c", "IMG=i"}, c.args...)...)
 		cmd.Env = []string{"PATH=" + dir}
 		out, err := cmd.Output()
 		if want := c.want + " build -f deploy/Dockerfile --build-arg VERSION=v --build-arg COMMIT=c -t i ."; err != nil || !strings.Contains(string(out), want+"\n") {

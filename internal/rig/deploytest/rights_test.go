@@ -176,7 +176,7 @@ func TestClientRoles(t *testing.T) {
 		"ironic-throttle-asker": {"/v1/isready": {"get", "post"}},
 		"ironic-throttle-viewer": {
 			"/": {"get", "head"}, "/page.css": {"get", "head"}, "/page.js": {"get", "head"},
-			"/why/*": {"get", "head"}, "/v1/why/*": {"get", "head"}, "/v1/events": {"get", "head"},
+			"/why/*": {"get", "head"}, "/v1/why/*": {"get", "head"},
 			"/v1/status": {"get", "head"}, "/v1/slots": {"get", "head"}, "/v1/queue": {"get", "head"},
 			"/v1/holds": {"get", "head"}, "/v1/breakers": {"get", "head"},
 			"/v1/plan": {"get", "head"}, "/v1/plan/hosts/*": {"get", "head"},

@@ -20,7 +20,7 @@ func (g *Grid) failureFlags(fs *pflag.FlagSet) {
 	own.Scopes = slices.Clone(own.Scopes)
 	g.Breakers = &own
 	fs.StringVar((*string)(&g.Scenario), "scenario", string(g.Scenario), "what goes wrong with many hosts: bad-image, dead-rack, flapping-bmc or hanging; it brings hosts, groups and times of its own where no flag says them")
-	fs.DurationVar(&g.FixedAfter, "fixed-after", g.FixedAfter, "when a bad image or a dead rack is mended, after the begin; 0s: as the scenario has it")
+	fs.DurationVar(&g.FixedAfter, "fixed-after", g.FixedAfter, "when a bad image or a dead rack is repaired, after the start; 0s: as the scenario has it")
 	fs.IntVar(&g.Groups, "groups", g.Groups, "conductor groups that the hosts are in, in turn; the first is the dead rack")
 	fs.IntVar(&g.Images, "images", g.Images, "images that the hosts get, in turn; the first is the bad one")
 	fs.StringSliceVar(&g.Breaker, "breaker", g.Breaker, "circuit breakers of the throttle: on or off; both are compared")

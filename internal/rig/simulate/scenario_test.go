@@ -204,7 +204,7 @@ func TestFailureRows(t *testing.T) {
 		t.Errorf("a breaker has opened:\n%s", text)
 	}
 	image := Failures{Scenario: ScenarioImage, Breaker: breakerOn, FailedHosts: 31, FailedHostsBeforeFix: 30, FailedHostsBound: 40, RecoverySeconds: 90}
-	for _, want := range []string{"hosts that failed 31", "before it was mended 30", "threshold + probes 40", "from the mending to the end 1m30s"} {
+	for _, want := range []string{"hosts that failed 31", "before the repair 30", "threshold + probes 40", "from the repair to the end 1m30s"} {
 		if text := table(Result{Failures: image}); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
