@@ -174,7 +174,7 @@ var (
 	setLine  = regexp.MustCompile(`(?m)^(?:\S+ )?set ([A-Z0-9_]+)=`)
 	fileLine = regexp.MustCompile(`(?m)^#? ?([a-zA-Z0-9]+):`)
 	// examples are names that pages give as what is none.
-	examples = []string{}
+	examples = []string{"IRONIC_THROTTLE_MOD"}
 )
 
 // texted are the files below a folder of the repository.
