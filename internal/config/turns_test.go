@@ -27,7 +27,7 @@ func TestTheCapOfFailingHostsIsWithinTheLimit(t *testing.T) {
 	}
 }
 
-func TestF2_WeightsAsText(t *testing.T) {
+func TestWeightsAsText(t *testing.T) {
 	long := strings.Repeat("n", 63)
 	for _, row := range []struct {
 		text string
