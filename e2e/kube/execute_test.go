@@ -114,8 +114,6 @@ func (c clusters) Client(_ context.Context, of disruption.Key) (client.Client, e
 	return c.other, nil
 }
 
-func (c clusters) Answered(_ disruption.Key, err error) error { return err }
-
 // executorRights are those of planner-execute, and what it builds on: the lists of the planner, and Events.
 func executorRights(t *testing.T, ns string) {
 	t.Helper()

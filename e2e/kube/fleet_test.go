@@ -173,7 +173,7 @@ func fleetOf(t *testing.T, to *rest.Config) *planned.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return planned.New(planned.Options{Clusters: workload.New(c)})
+	return planned.New(planned.Options{Clusters: workload.New(c, "test")})
 }
 
 // within is the part of a state that is of one test. Times that the API server gives are left out.

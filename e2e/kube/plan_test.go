@@ -365,7 +365,7 @@ func TestThePlanOfAWorkloadCluster(t *testing.T) {
 		t.Errorf("later %v, clusters %+v", plan.Later, plan.Clusters)
 	}
 	network.Swallow()
-	away("it does not answer since 20")
+	away("Client.Timeout exceeded")
 	network.Mend()
 	p.planOf("the cluster is back", released)
 }

@@ -62,8 +62,7 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 		return nil, nil //nolint:nilnil // nothing is planned, which is no error
 	}
 	if a.cluster != nil {
-		a.clusters = workload.New(a.cluster.Client)
-		a.clusters.UserAgent = a.cluster.Config.UserAgent
+		a.clusters = workload.New(a.cluster.Client, a.cluster.Config.UserAgent)
 	}
 	if reader == nil {
 		if reader, err = a.newFleet(c); err != nil {

@@ -131,7 +131,7 @@ func (r *Runner) nodeOf(ctx context.Context, own *objects.Server, m *objects.Mac
 	if err == nil {
 		there := &objects.Server{Client: c, Account: "the account of its kubeconfig"}
 		n.Node = objects.Get[*corev1.Node](ctx, there, "Node", name)
-		err = r.o.Clusters.Answered(n.cluster, there.Err)
+		err = there.Err
 	}
 	if err != nil {
 		n.away = &away{n.cluster, err}
@@ -193,7 +193,7 @@ func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) (pods [
 	case n.cluster == (disruption.Key{}):
 		own.Err = err
 	default:
-		n.away = &away{n.cluster, r.o.Clusters.Answered(n.cluster, err)}
+		n.away = &away{n.cluster, err}
 	}
 	for i := range all.Items {
 		if pod := fleet.PodOf(&all.Items[i]); !pod.Bound() {

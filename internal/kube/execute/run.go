@@ -46,8 +46,6 @@ type Planner interface {
 type Clusters interface {
 	// Client returns the client of a cluster; of the zero key, of the throttle's own.
 	Client(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Answered is told how requests to a workload cluster ended, and returns the error with what is known of it.
-	Answered(of disruption.Key, err error) error
 }
 
 // Options are what a Runner needs.

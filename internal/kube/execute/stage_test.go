@@ -159,7 +159,7 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 	})
 }
 
-// Client and Answered are of Clusters.
+// Client is of Clusters.
 func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, error) {
 	switch of {
 	case disruption.Key{}:
@@ -169,8 +169,6 @@ func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, err
 	}
 	return nil, fmt.Errorf("cluster %s is not known", of)
 }
-
-func (s *stage) Answered(_ disruption.Key, err error) error { return err }
 
 // State, Plan, Validate and Hold are those of Planner.
 func (s *stage) State(ctx context.Context) (*disruption.State, error) {

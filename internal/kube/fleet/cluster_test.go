@@ -161,14 +161,6 @@ func (c *cluster) Client(ctx context.Context, of disruption.Key) (client.Client,
 	}
 }
 
-// Answered implements fleet.Clusters.
-func (c *cluster) Answered(of disruption.Key, err error) error {
-	if err != nil {
-		return fmt.Errorf("%v answered: %w", of, err)
-	}
-	return nil
-}
-
 // Keep implements fleet.Clusters.
 func (c *cluster) Keep(used []disruption.Key) { c.kept = used }
 

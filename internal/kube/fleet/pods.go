@@ -19,12 +19,15 @@ import (
 type pod struct {
 	disruption.Pod
 	uid    types.UID
-	event  time.Time // when it came, or began to go
+	came   time.Time // to its node
 	claims []string  // names of PersistentVolumeClaims
 }
 
 func (p *part) newPod(of *corev1.Pod) pod {
-	one := pod{Pod: PodOf(of), uid: of.UID, event: lastEvent(of)}
+	one := pod{Pod: PodOf(of), uid: of.UID}
+	if of.Status.StartTime != nil {
+		one.came = of.Status.StartTime.UTC()
+	}
 	if one.Cluster = p.Key; !one.Finished {
 		one.claims = claims(of.Name, of.Spec.Volumes)
 	}
@@ -141,32 +144,4 @@ func claims(pod string, volumes []corev1.Volume) (names []string) {
 		}
 	}
 	return names
-}
-
-// lastEvent is when a pod came to its node, finished, or was told to go.
-func lastEvent(of *corev1.Pod) time.Time {
-	var last time.Time
-	if of.Status.StartTime != nil {
-		last = of.Status.StartTime.Time
-	}
-	for _, c := range of.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
-			last = latest(last, c.LastTransitionTime.Time)
-		}
-	}
-	if of.Status.Phase == corev1.PodSucceeded || of.Status.Phase == corev1.PodFailed {
-		for i := range of.Status.ContainerStatuses {
-			if t := of.Status.ContainerStatuses[i].State.Terminated; t != nil {
-				last = latest(last, t.FinishedAt.Time)
-			}
-		}
-	}
-	if of.DeletionTimestamp != nil { // which is when it must be gone
-		told := of.DeletionTimestamp.Time
-		if of.DeletionGracePeriodSeconds != nil {
-			told = told.Add(-time.Duration(*of.DeletionGracePeriodSeconds) * time.Second)
-		}
-		last = latest(last, told)
-	}
-	return last.UTC()
 }

@@ -23,8 +23,6 @@ import (
 type Clusters interface {
 	// Client returns the client of a cluster, the throttle's own for the zero key.
 	Client(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Answered notes how requests to a cluster ended, and returns what is to be said of an error.
-	Answered(of disruption.Key, err error) error
 	// Keep forgets all clusters but these.
 	Keep(used []disruption.Key)
 }
@@ -42,7 +40,7 @@ type Reader struct {
 	options Options
 	pods    map[types.UID]place // of clusters that were read
 	went    map[place]time.Time // when a pod was missed
-	silent  map[disruption.Key]time.Time
+	silent  map[disruption.Key]silence
 }
 
 // New returns a Reader. Nothing is sent yet.
@@ -53,7 +51,7 @@ func New(o Options) *Reader {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
-	return &Reader{options: o, silent: map[disruption.Key]time.Time{}}
+	return &Reader{options: o}
 }
 
 // Read makes a State of what is there now. Throttle, and of hosts the conductor group, are the caller's to fill in:
@@ -148,7 +146,7 @@ func (r *Reader) look(parts []*part, now time.Time) {
 				continue
 			}
 			at := place{p.Key, one.Node}
-			came[at] = latest(came[at], one.event)
+			came[at] = latest(came[at], one.came)
 			if !one.Finished { // a finished one that is cleared away was gone before
 				pods[one.uid] = at
 			}
