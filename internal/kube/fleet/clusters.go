@@ -55,7 +55,7 @@ func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*
 	}
 	parts := []*part{here}
 	keys := j.place(here.nodes)
-	r.options.Clusters.Keep(keys)
+	r.options.Keep(keys)
 	for i, key := range keys {
 		parts = append(parts, &part{Cluster: disruption.Cluster{Key: key}})
 		if i >= maxClusters {
@@ -128,7 +128,7 @@ func (r *Reader) read(ctx context.Context, p *part) error {
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, clusterTimeout, errSlow)
 	defer cancel()
-	c, err := r.options.Clusters.Client(bounded, p.Key)
+	c, err := r.options.Client(bounded, p.Key)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}

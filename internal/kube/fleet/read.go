@@ -19,17 +19,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Clusters has the client of each Kubernetes cluster.
-type Clusters interface {
-	// Client returns the client of a cluster, the throttle's own for the zero key.
-	Client(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Keep forgets all clusters but these.
-	Keep(used []disruption.Key)
-}
-
-// Options say what to read. Clusters is required.
+// Options say what to read. Client and Keep are required.
 type Options struct {
-	Clusters Clusters
+	// Client returns the client of a cluster, the throttle's own for the zero key.
+	Client func(ctx context.Context, of disruption.Key) (client.Client, error)
+	// Keep forgets all clusters but these.
+	Keep func(used []disruption.Key)
 	// Namespaces are where BareMetalHosts and Machines are; none: all.
 	Namespaces []string
 	Now        func() time.Time // nil: time.Now
@@ -58,7 +53,7 @@ func New(o Options) *Reader {
 // Ironic knows them. Nobody may change the maps and lists in it. An error names what could not be read.
 func (r *Reader) Read(ctx context.Context) (disruption.State, error) {
 	s := disruption.State{TakenAt: r.options.Now().UTC()}
-	c, err := r.options.Clusters.Client(ctx, disruption.Key{})
+	c, err := r.options.Client(ctx, disruption.Key{})
 	if err != nil {
 		return s, err
 	}
