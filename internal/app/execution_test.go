@@ -18,7 +18,7 @@ import (
 type begunWork struct{ http.RoundTripper }
 
 const begunRecord = `{"version":1,"id":"command1","action":"a1","decision":"release","reason":"Empty","pool":"MachineSet metal3/workers",
-	"targets":[{"host":"metal3/host-1","hostUID":"u","machineUID":"m","machine":"metal3/m-1","node":"n"}],
+	"host":"metal3/host-1","hostUID":"u","machineUID":"m","machine":"metal3/m-1","node":"n",
 	"started":"2000-01-01T00:00:00Z","step":"leaving","since":"2000-01-01T00:00:00Z"}`
 
 func (b begunWork) RoundTrip(r *http.Request) (*http.Response, error) {

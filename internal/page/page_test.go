@@ -32,7 +32,7 @@ func viewOf(text string) View {
 				},
 			},
 			Sizing: api.Sizing{Mode: text, Pools: []api.PoolSizing{
-				{Limit: 40, Recommended: 25, Verdict: api.SizingLower, Evidence: "boots were lost in " + text}, {Pool: text, Verdict: text},
+				{Limit: 40, Ceiling: 40, Recommended: 25, Verdict: api.SizingLower, Evidence: "boots were lost in " + text}, {Pool: text, Verdict: text},
 			}},
 			Asks: []api.Count{{Reason: api.Reason(text), Count: 1}},
 			Breakers: []api.Breaker{
@@ -130,7 +130,7 @@ func TestPageSaysWithoutScript(t *testing.T) {
 		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=500#queue"`, "OPEN by hand", "3 × metal3", "90 s to 5 min",
 		`data-post="/v1/breakers/image:metal3/reset"`, `data-post="/v1/holds/metal3/metal3/release" data-episode="metal3"`,
 		`href="/why/a/metal3"`, `href="/why/-/metal3"`, "1 failed host is left alone, 1 more failed and not held.",
-		"<p>Limit: 40 (fixed), recommended limit: 25. Boots were lost in metal3.</p>",
+		"<p>Limit: 40, recommended 25 (boots were lost in metal3)</p>",
 		"1 breaker is closed and without failures.", "no new ones start in metal3 (0 of 0)",
 	} {
 		if !strings.Contains(got, want) {

@@ -82,14 +82,14 @@ func newCluster(t testing.TB) client.WithWatch {
 }
 
 // newStage has three Machines in service and free hosts. elsewhere: their nodes are of a workload cluster.
-func newStage(t *testing.T, free int, owned, elsewhere bool) *stage {
+func newStage(t *testing.T, free int, elsewhere bool) *stage {
 	t.Helper()
 	s := &stage{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), guarded: map[string]bool{}}
 	s.Player = &capiplayer.Player{Own: newCluster(t), Namespace: "metal3", Infrastructure: "v1beta2", Now: func() time.Time { return s.now }}
 	if s.Nodes = s.Own; elsewhere {
 		s.Nodes = newCluster(t)
 	}
-	if err := s.Start(t.Context(), 3, free, owned); err != nil {
+	if err := s.Start(t.Context(), 3, free); err != nil {
 		t.Fatal(err)
 	}
 	s.now = s.now.Add(24 * time.Hour)
@@ -223,13 +223,10 @@ func (s *stage) release(i int) api.PlanAction {
 	}
 }
 
-// replace is the action that replaces hosts by the one that is free.
-func (s *stage) replace(spare string, hosts ...int) api.PlanAction {
-	a := s.release(hosts[0])
+// replace is the action that replaces host-1 by one that is free.
+func (s *stage) replace(spare string) api.PlanAction {
+	a := s.release(1)
 	a.Decision, a.Reason, a.Replacement = api.PlanReplace, api.PlanUnderutilized, &api.PlanHost{Name: "metal3/" + spare}
-	for _, i := range hosts[1:] {
-		a.Hosts = append(a.Hosts, s.release(i).Hosts...)
-	}
 	return a
 }
 

@@ -98,7 +98,6 @@ func TestMachines(t *testing.T) {
 	const metadata, set = "kind: Machine, metadata: {name: m-1, ", "{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: ms, controller: true}"
 	for change, is := range map[[2]string]func(disruption.Machine) bool{
 		{metadata, metadata + `labels: {cluster.x-k8s.io/control-plane: ""}, `}:                                                                         func(m disruption.Machine) bool { return m.ControlPlane },
-		{metadata, metadata + `annotations: {ironic-throttle.metal3.io/execute: "true"}, `}:                                                             func(m disruption.Machine) bool { return m.Execute },
 		{metadata, metadata + `annotations: {cluster.x-k8s.io/paused: ""}, `}:                                                                           func(m disruption.Machine) bool { return m.Paused },
 		{"annotations: {metal3.io/BareMetalHost: metal3/host-1,", `annotations: {cluster.x-k8s.io/paused: "", metal3.io/BareMetalHost: metal3/host-1,`}: func(m disruption.Machine) bool { return m.Paused },
 		{"spec: {clusterName: c, replicas: 3, ", "spec: {paused: true, clusterName: c, replicas: 3, "}:                                                  func(m disruption.Machine) bool { return m.Paused },

@@ -31,7 +31,6 @@ func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Mach
 	m := &disruption.Machine{
 		Key: keyOf(of), ControlPlane: has(of.Labels, controlPlaneLabel), Deleting: of.DeletionTimestamp != nil,
 		Marked: has(of.Annotations, deleteMark), Paused: objects.Paused(of) || objects.Paused(by),
-		Execute: of.Annotations[prefix+"execute"] == "true",
 	}
 	if kind := by.Annotations[clonedFromKind]; kind == "" || strings.HasPrefix(kind, "Metal3MachineTemplate.") {
 		m.TemplateHash = templateHash(by.Annotations[clonedFromName])
