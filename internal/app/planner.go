@@ -113,10 +113,10 @@ func (a *App) running() *api.PlanRunning {
 
 // plannerConfig is how plans are made.
 func plannerConfig(c config.Disruption) disruption.Config {
-	return disruption.Config{
-		ConsolidateAfter: disruption.Span(c.ConsolidateAfter), Budgets: c.Budgets.List(), TariffPerKWh: c.PerKWh(),
-		MaxPayback: disruption.Span(c.MaxPayback), Execute: c.Mode == config.DisruptionExecute,
-	}
+	own := disruption.Default()
+	own.ConsolidateAfter, own.Budgets, own.TariffPerKWh = disruption.Span(c.ConsolidateAfter), c.Budgets.List(), c.PerKWh()
+	own.Execute = c.Mode == config.DisruptionExecute
+	return own
 }
 
 // throttleFacts is what plans have to know of the decision.
