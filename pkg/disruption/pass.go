@@ -137,7 +137,7 @@ func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) (all []api.Pl
 			c.SavingPerHour, c.SavingPerCost = 0, 0
 		}
 		if c.Note == "" && by != "" {
-			c.Note = "others go first: a plan has actions of one method, now " + string(by)
+			c.Note = string(by) + " of others goes first: a plan has actions of one method"
 		}
 		all = append(all, c)
 	}
