@@ -52,7 +52,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 
 // make remembers a plan that has something to do.
 func (r *Runner) make(ctx context.Context, s *disruption.State) error {
-	p, err := r.o.Planner.Plan(ctx, s, r.o.Now())
+	p, err := r.o.Planner.PlanOf(ctx, s, r.o.Now())
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
