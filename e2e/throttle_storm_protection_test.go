@@ -70,7 +70,6 @@ func TestStormProtection(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "holds.db")
 	environment := settings(l.ironic.URL, "MAX_CONCURRENT_PROVISIONING_HOSTS=3",
 		"IRONIC_THROTTLE_BREAKER_THRESHOLD=3", "IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT=15s",
-		"IRONIC_THROTTLE_BREAKER_SCOPES=ironic,group,image",
 		// A busy machine takes its time between two steps: the probe keeps its slot, and with it its permit.
 		"IRONIC_THROTTLE_LEASE_TTL=5m", "IRONIC_THROTTLE_LINGER=15s", "IRONIC_THROTTLE_STARTUP_SETTLE=15s",
 		"IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=2h", "IRONIC_THROTTLE_HOLDOFF_FILE="+file)

@@ -173,7 +173,8 @@ func fleetOf(t *testing.T, to *rest.Config) *planned.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return planned.New(planned.Options{Clusters: workload.New(c)})
+	clusters := workload.New(c, "test")
+	return planned.New(planned.Options{Client: clusters.Client, Keep: clusters.Keep})
 }
 
 // within is the part of a state that is of one test. Times that the API server gives are left out.

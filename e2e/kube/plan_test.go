@@ -293,13 +293,27 @@ func TestPlansNeedTheirRights(t *testing.T) {
 	}
 }
 
-// kubeconfigRight allows the throttle to read the kubeconfig of the Cluster c.
-const kubeconfigRight = `
+// mayGetKubeconfig allows the throttle to read the kubeconfig of the Cluster c.
+func mayGetKubeconfig(t *testing.T, ns string) {
+	t.Helper()
+	applyLive(t, cluster, decode(t, strings.ReplaceAll(`
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: kubeconfigs, namespace: NS}, rules: [{apiGroups: [""], resources: [secrets], resourceNames: [c-kubeconfig], verbs: [get]}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: kubeconfigs, namespace: NS}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kubeconfigs},
  subjects: [{kind: ServiceAccount, name: ironic-throttle, namespace: NS}]}
-`
+`, "NS", ns)))
+}
+
+// holdKubeconfig puts it into the Secret of the Cluster c.
+func holdKubeconfig(t *testing.T, ns string, kubeconfig []byte) {
+	t.Helper()
+	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"value": base64.StdEncoding.EncodeToString(kubeconfig)}}}
+	secret.SetNamespace(ns)
+	secret.SetName("c-kubeconfig")
+	if _, err := cluster.Apply(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // planOf waits for a plan that is as wanted.
 func (p *throttle) planOf(what string, wanted func(api.Plan) bool) (plan api.Plan) {
@@ -336,27 +350,19 @@ func TestThePlanOfAWorkloadCluster(t *testing.T) {
 			t.Errorf("%+v", plan)
 		}
 	}
-	hold := func(kubeconfig []byte, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"value": base64.StdEncoding.EncodeToString(kubeconfig)}}}
-		secret.SetNamespace(ns)
-		secret.SetName("c-kubeconfig")
-		if _, err := cluster.Apply(t.Context(), secret); err != nil {
-			t.Fatal(err)
-		}
-	}
 	away("the throttle may not get the Secret c-kubeconfig")
-	applyLive(t, cluster, decode(t, strings.ReplaceAll(kubeconfigRight, "NS", ns)))
+	mayGetKubeconfig(t, ns)
 	away("there is no Secret c-kubeconfig")
 	admin, err := far.AdminKubeconfig(network.URL)
-	hold(bytes.Replace(admin, []byte("    token:"), []byte("    exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never}\n    token:"), 1), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold := func(kubeconfig []byte) { t.Helper(); holdKubeconfig(t, ns, kubeconfig) }
+	hold(bytes.Replace(admin, []byte("    token:"), []byte("    exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never}\n    token:"), 1))
 	away("neither run programs nor name files")
-	hold(bytes.Replace(admin, []byte("    token: "), []byte("    token: not-"), 1), nil)
+	hold(bytes.Replace(admin, []byte("    token: "), []byte("    token: not-"), 1))
 	away("Unauthorized")
-	hold(admin, nil) // renewed
+	hold(admin) // renewed
 	released := func(plan api.Plan) bool {
 		return acts(plan, api.MethodEmptiness, api.PlanRelease, ns+"/empty") && plan.Actions[0].Hosts[0].Cluster == ns+"/c" && plan.Actions[0].Hosts[0].Node == ns+"-empty"
 	}
@@ -365,7 +371,7 @@ func TestThePlanOfAWorkloadCluster(t *testing.T) {
 		t.Errorf("later %v, clusters %+v", plan.Later, plan.Clusters)
 	}
 	network.Swallow()
-	away("it does not answer since 20")
+	away("Client.Timeout exceeded")
 	network.Mend()
 	p.planOf("the cluster is back", released)
 }

@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,11 +10,7 @@ import (
 
 func TestDefaultsOfTheBreaker(t *testing.T) {
 	c, warnings, err := load(t)
-	want := Breaker{
-		Enabled: true, Mode: BreakerConsecutive, Threshold: 10, GroupThreshold: 3, Ratio: 50,
-		FailureWindow: time.Hour, RecoveryTimeout: 15 * time.Minute, HalfOpenMaxRequests: 2,
-		Scopes: []string{ScopeIronic, ScopeGroup},
-	}
+	want := Breaker{Enabled: true, Threshold: 10, RecoveryTimeout: 15 * time.Minute}
 	if diff := cmp.Diff(want, c.Breaker); diff != "" || err != nil || warnings != nil {
 		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
 	}
@@ -41,9 +35,6 @@ func TestBoundsOfTheBreaker(t *testing.T) {
 		field     func(Breaker) int
 	}{
 		{"BREAKER_THRESHOLD", 2, 1000, func(b Breaker) int { return b.Threshold }}, // one host alone opens nothing
-		{"BREAKER_GROUP_THRESHOLD", 2, 1000, func(b Breaker) int { return b.GroupThreshold }},
-		{"BREAKER_RATIO", 0, 100, func(b Breaker) int { return b.Ratio }},
-		{"BREAKER_HALF_OPEN_MAX_REQUESTS", 1, 1000, func(b Breaker) int { return b.HalfOpenMaxRequests }},
 		{"BREAKER_RATE_LIMIT_PER_MINUTE", 0, 10_000, func(b Breaker) int { return b.RateLimitPerMinute }},
 	} {
 		for _, n := range []int{row.low, row.high} {
@@ -60,7 +51,6 @@ func TestBoundsOfTheBreaker(t *testing.T) {
 
 func TestTimesOfTheBreaker(t *testing.T) {
 	for name, field := range map[string]func(Breaker) time.Duration{
-		"BREAKER_FAILURE_WINDOW":   func(b Breaker) time.Duration { return b.FailureWindow },
 		"BREAKER_RECOVERY_TIMEOUT": func(b Breaker) time.Duration { return b.RecoveryTimeout },
 	} {
 		for text, want := range map[string]time.Duration{"1ms": time.Millisecond, "90s": 90 * time.Second, "720h": 720 * time.Hour} {
@@ -74,34 +64,10 @@ func TestTimesOfTheBreaker(t *testing.T) {
 	}
 }
 
-func TestModesOfTheBreaker(t *testing.T) {
-	for _, mode := range []BreakerMode{BreakerConsecutive, BreakerWindow} {
-		if c, _, err := load(t, ours("BREAKER_MODE", string(mode))); c.Breaker.Mode != mode || err != nil {
-			t.Errorf("%s: %q, %v", mode, c.Breaker.Mode, err)
+func TestTheThresholdOfGroupsFollows(t *testing.T) {
+	for threshold, want := range map[int]int{2: 2, 6: 2, 7: 3, 10: 3, 11: 4, 20: 6, 1000: 300} {
+		if got := (Breaker{Threshold: threshold}).GroupThreshold(); got != want {
+			t.Errorf("%d: %d, want %d", threshold, got, want)
 		}
-	}
-	for _, text := range []string{"Window", "ratio"} {
-		oneFault(t, "BREAKER_MODE", text, "must be one of consecutive, window")
-	}
-}
-
-func TestScopesOfTheBreaker(t *testing.T) {
-	for text, want := range map[string][]string{
-		"ironic": {"ironic"}, "image": {"image"}, "image,ironic": {"ironic", "image"}, "image,group,ironic": {"ironic", "group", "image"},
-	} {
-		if c, _, err := load(t, ours("BREAKER_SCOPES", " "+strings.ReplaceAll(text, ",", " , ")+" ")); !slices.Equal(c.Breaker.Scopes, want) || err != nil {
-			t.Errorf("%q: %q, %v", text, c.Breaker.Scopes, err)
-		}
-	}
-	const rule = "must be one or more of ironic, group, image, separated by commas"
-	for text, rule := range map[string]string{
-		"ironic,groups": rule, "all": rule, "ironic group": rule, "ironic,": rule, ",": rule, "Ironic": rule, "host": rule,
-		"group,ironic,group": `must name each scope once, "group" comes twice`,
-	} {
-		oneFault(t, "BREAKER_SCOPES", text, rule)
-	}
-	_, _, err := loadFrom(t, Sources{Flags: parsed(t, "--breaker-scopes=")}, endpoint)
-	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], rule) {
-		t.Errorf("no scope at all: %q", got)
 	}
 }

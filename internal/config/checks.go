@@ -11,9 +11,6 @@ import (
 // its settings is at fault by itself: one mistake, one message.
 func (l *loader) checkRules() {
 	c := &l.config
-	if !l.given(nameStuckCap) {
-		c.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
-	}
 	l.checkIronic()
 	atMost(l, namePollInterval, c.View.PollInterval, nameMaxStale, c.View.MaxStale)
 	atMost(l, nameLinger, c.Leases.Linger, nameSettle, c.Leases.StartupSettle)
@@ -59,21 +56,11 @@ func (l *loader) checkIronic() {
 // checkLimits holds every part of the limit within it.
 func (l *loader) checkLimits() {
 	total := l.config.Limits.Total
-	atMost(l, nameStuckCap, l.config.Limits.StuckCap, nameLimit, total)
-	l.checkFailing(l.which(nameLimit, total))
 	pools := l.config.Limits.Pools
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		if n := pools[pool]; n > total && l.sound(namePoolLimits) {
 			l.between(namePoolLimits, fmt.Sprintf("%s=%d", pool, n), "must be at most %s", l.which(nameLimit, total))
 		}
-	}
-}
-
-// checkFailing holds the cap of failing hosts within the limit.
-func (l *loader) checkFailing(limit string) {
-	most := l.config.Turns.FailingCap
-	if l.sound(nameFailingCap) && most != Auto && int(most) > l.config.Limits.Total {
-		l.between(nameFailingCap, most, "must be at most %s", limit)
 	}
 }
 
@@ -142,8 +129,8 @@ func (l *loader) checkKubernetes() {
 	}
 	// What a leader granted before it knew that it leads no more must have begun when the
 	// next one grants its first slot.
-	if settle := l.config.Leases.StartupSettle; elects && l.sound(nameLeaseDuration, nameSettle) && k.Leader.RenewDeadline() > settle {
-		l.between(nameLeaseDuration, k.Leader.Duration, "must be at most 1.5 x %s, with %s", l.which(nameSettle, settle), nameElect)
+	if settle := l.config.Leases.StartupSettle; elects && l.sound(nameSettle) && LeaseRenewDeadline > settle {
+		l.between(nameSettle, settle, "must be at least %s, with %s", short(LeaseRenewDeadline), nameElect)
 	}
 }
 

@@ -68,7 +68,6 @@ type Limits struct {
 	CountMode          CountMode     `mapstructure:"countMode"`
 	ExtraStates        bool          `mapstructure:"countExtraStates"`
 	StuckAfter         time.Duration `mapstructure:"stuckAfter"` // 0 = never
-	StuckCap           int           `mapstructure:"stuckCap"`   // 0..Total
 }
 
 // View says how often Ironic is polled and how old a poll may be.
@@ -88,25 +87,21 @@ type Leases struct {
 // Turns says whose turn it is when more hosts want slots than there are
 // (docs/behaviour.md).
 type Turns struct {
-	FailingThreshold int           `mapstructure:"failingThreshold"`
-	FailingCap       autoInt       `mapstructure:"failingCap"`    // at most Total
-	Weights          tenantWeights `mapstructure:"tenantWeights"` // a namespace that is not listed has 1
+	Weights tenantWeights `mapstructure:"tenantWeights"` // a namespace that is not listed has 1
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
 // need not exist: BMO uses its default paths only when something lies there.
 type Ironic struct {
 	// Name is that of the Ironic resource that says where Ironic is; "" = Endpoint does.
-	Name                string        `mapstructure:"ironicName"`
-	Namespace           string        `mapstructure:"ironicNamespace"`   // of that resource, see Config.IronicNamespace
-	Endpoint            string        `mapstructure:"ironicEndpoint"`    // "" with Name; may carry user:password@; never print it, see Effective
-	AuthRootDir         string        `mapstructure:"metal3AuthRootDir"` // files ironic/username and ironic/password below it
-	CACertFile          string        `mapstructure:"ironicCacertFile"`
-	ClientCertFile      string        `mapstructure:"ironicClientCertFile"`
-	ClientKeyFile       string        `mapstructure:"ironicClientPrivateKeyFile"`
-	Insecure            bool          `mapstructure:"ironicInsecure"`
-	SkipClientSANVerify bool          `mapstructure:"ironicSkipClientSanVerify"`
-	Timeout             time.Duration `mapstructure:"ironicClientTimeout"` // of one request
+	Name           string `mapstructure:"ironicName"`
+	Namespace      string `mapstructure:"ironicNamespace"`   // of that resource, see Config.IronicNamespace
+	Endpoint       string `mapstructure:"ironicEndpoint"`    // "" with Name; may carry user:password@; never print it, see Effective
+	AuthRootDir    string `mapstructure:"metal3AuthRootDir"` // files ironic/username and ironic/password below it
+	CACertFile     string `mapstructure:"ironicCacertFile"`
+	ClientCertFile string `mapstructure:"ironicClientCertFile"`
+	ClientKeyFile  string `mapstructure:"ironicClientPrivateKeyFile"`
+	Insecure       bool   `mapstructure:"ironicInsecure"`
 }
 
 // IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
@@ -133,9 +128,5 @@ func Default() Config {
 	var c Config
 	// A default that its own row refuses is caught by the tests.
 	_ = unmarshal(v, &c)
-	c.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
 	return c
 }
-
-// defaultStuckCap is a quarter of the slots, rounded up.
-func defaultStuckCap(limit int) int { return (limit + 3) / 4 }

@@ -25,7 +25,6 @@ type Disruption struct {
 	ConsolidateAfter longSpan       `mapstructure:"disruptionConsolidateAfter"`
 	Budgets          budgetText     `mapstructure:"disruptionBudgets"` // of each pool
 	Tariff           string         `mapstructure:"disruptionTariff"`  // price of a kWh; "" = watts have no price
-	MaxPayback       longSpan       `mapstructure:"disruptionMaxPayback"`
 }
 
 // On reports whether plans are made.

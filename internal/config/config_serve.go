@@ -1,7 +1,5 @@
 package config
 
-import "time"
-
 // Listen holds host:port of the listeners.
 type Listen struct {
 	API     string `mapstructure:"listenAddress"`        // HTTP API and web page
@@ -46,16 +44,10 @@ func (c Config) MetricsGuarded() bool {
 type Gateway struct {
 	Listen string `mapstructure:"gatewayListenAddress"` // host:port; "" = no gateway
 	// CertFile and KeyFile hold our own certificate in PEM form; both or none.
-	CertFile         string        `mapstructure:"gatewayTlsCertFile"`
-	KeyFile          string        `mapstructure:"gatewayTlsKeyFile"`
-	ClientCAFile     string        `mapstructure:"gatewayClientCaFile"`     // clients must show a certificate of one of these; needs CertFile
-	Timeout          time.Duration `mapstructure:"gatewayTimeout"`          // of one request, from its first byte to the last of its answer
-	MaxBody          byteSize      `mapstructure:"gatewayMaxBody"`          // of a gated request
-	ForwardedHeaders bool          `mapstructure:"gatewayForwardedHeaders"` // add X-Forwarded-*
+	CertFile     string `mapstructure:"gatewayTlsCertFile"`
+	KeyFile      string `mapstructure:"gatewayTlsKeyFile"`
+	ClientCAFile string `mapstructure:"gatewayClientCaFile"` // clients must show a certificate of one of these; needs CertFile
 }
-
-// SpoolLimit bounds all large bodies together, bytes.
-func (g Gateway) SpoolLimit() int64 { return 16 * int64(g.MaxBody) }
 
 // usualGateway is where the manifests have the gateway beside BMO.
 const usualGateway = "127.0.0.1:6390"
@@ -77,21 +69,11 @@ type Kubernetes struct {
 	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
 	Operator string `mapstructure:"operatorDeployment"`
 
-	Events          bool `mapstructure:"events"`
-	EventsPerMinute int  `mapstructure:"eventsPerMinute"` // of all hosts together
-
 	Leader Leader `mapstructure:",squash"`
 }
 
 // Leader says how several replicas agree on the one that decides.
 type Leader struct {
-	Elect     bool          `mapstructure:"leaderElect"`
-	LeaseName string        `mapstructure:"leaderLeaseName"`
-	Duration  time.Duration `mapstructure:"leaderLeaseDuration"` // others may take a Lease that was not renewed for this long
+	Elect     bool   `mapstructure:"leaderElect"`
+	LeaseName string `mapstructure:"leaderLeaseName"`
 }
-
-// RenewDeadline is after how long without a renewal a leader grants nothing more, and ends.
-func (l Leader) RenewDeadline() time.Duration { return l.Duration * 2 / 3 }
-
-// RetryPeriod is the pause between two tries to take or renew the Lease.
-func (l Leader) RetryPeriod() time.Duration { return l.Duration / 15 }

@@ -18,7 +18,6 @@ type Holdoff struct {
 	Timeout   time.Duration `mapstructure:"failedHostHoldoff"`
 	Stage     HoldStage     `mapstructure:"holdoffStage"`
 	Growth    float64       `mapstructure:"holdoffGrowth"`
-	GrowthCap time.Duration `mapstructure:"holdoffGrowthCap"` // shortens nothing
 	Hosts     hostHolds     `mapstructure:"holdoffHosts"`     // 0 = never held
 	File      string        `mapstructure:"holdoffFile"`      // with ConfigMap empty too: in memory only
 	ConfigMap string        `mapstructure:"holdoffConfigmap"` // excludes File
@@ -35,32 +34,10 @@ func (h Holdoff) anywhere() bool {
 	return h.Timeout > 0
 }
 
-// BreakerMode says which failures open a breaker.
-type BreakerMode string
-
-// The modes of a breaker.
-const (
-	BreakerConsecutive BreakerMode = "consecutive" // those since the last success
-	BreakerWindow      BreakerMode = "window"      // all within the failure window
-)
-
-// The kinds of scopes that a breaker can watch (docs/behaviour.md).
-const (
-	ScopeIronic = "ironic" // the whole Ironic
-	ScopeGroup  = "group"  // each conductor group
-	ScopeImage  = "image"  // each image checksum
-)
-
 // Breaker says when failures stop new hosts (docs/behaviour.md).
 type Breaker struct {
-	Enabled             bool          `mapstructure:"breakerEnabled"`
-	Mode                BreakerMode   `mapstructure:"breakerMode"`
-	Threshold           int           `mapstructure:"breakerThreshold"`           // of the whole Ironic
-	GroupThreshold      int           `mapstructure:"breakerGroupThreshold"`      // of each other scope
-	Ratio               int           `mapstructure:"breakerRatio"`               // percent; 0 = never
-	FailureWindow       time.Duration `mapstructure:"breakerFailureWindow"`       // a failure counts while it is younger
-	RecoveryTimeout     time.Duration `mapstructure:"breakerRecoveryTimeout"`     // from open to the first probe
-	HalfOpenMaxRequests int           `mapstructure:"breakerHalfOpenMaxRequests"` // probes at once
-	RateLimitPerMinute  int           `mapstructure:"breakerRateLimitPerMinute"`  // of the whole Ironic; 0 = no limit
-	Scopes              scopeSet      `mapstructure:"breakerScopes"`              // in the order of the constants, at least one
+	Enabled            bool          `mapstructure:"breakerEnabled"`
+	Threshold          int           `mapstructure:"breakerThreshold"`          // of the whole Ironic
+	RecoveryTimeout    time.Duration `mapstructure:"breakerRecoveryTimeout"`    // from open to the first probe
+	RateLimitPerMinute int           `mapstructure:"breakerRateLimitPerMinute"` // of the whole Ironic; 0 = no limit
 }

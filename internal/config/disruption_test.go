@@ -16,7 +16,7 @@ func TestWithoutSettingsNothingIsPlannedAndNothingConsolidated(t *testing.T) {
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
-	want := Disruption{Mode: DisruptionOff, ConsolidateAfter: Never, Budgets: "10%,ready:1", MaxPayback: longSpan(day)}
+	want := Disruption{Mode: DisruptionOff, ConsolidateAfter: Never, Budgets: "10%,ready:1"}
 	if diff := cmp.Diff(want, c.Disruption); diff != "" || c.Disruption.On() || c.Disruption.PerKWh() != nil {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -52,7 +52,6 @@ func TestRulesOfPlannedWork(t *testing.T) {
 		{"no number", with("TARIFF", "NaN"), "must be a number 0..1000000000"},
 		{"without end", with("TARIFF", "Inf"), "must be a number 0..1000000000"},
 		{"too many digits", with("TARIFF", strings.Repeat("9", 400)), "must be a number 0..1000000000"},
-		{"no payback", with("MAX_PAYBACK", "0"), "must be a duration with its unit, 1s"},
 	} {
 		t.Run(row.name, func(t *testing.T) { wantFault(t, row.env, row.want) })
 	}
@@ -100,7 +99,7 @@ func TestSettingsOfPlannedWorkThatDoNothing(t *testing.T) {
 // holdsDisruption fails unless what Load let pass can be planned with.
 func holdsDisruption(t *testing.T, d Disruption) {
 	t.Helper()
-	if d.ConsolidateAfter < Never || d.MaxPayback < Never || d.MaxPayback == 0 || d.On() && d.Mode == DisruptionOff {
+	if d.ConsolidateAfter < Never || d.On() && d.Mode == DisruptionOff {
 		t.Errorf("planned work %+v", d)
 	}
 	if price := d.PerKWh(); price != nil && !(*price >= 0 && *price <= maxPrice) || price == nil && d.Tariff != "" {

@@ -32,7 +32,6 @@ func (c Config) Effective() map[string]string {
 // them: what the start of serve logs.
 func (c Config) Changed() map[string]string {
 	usual := Default()
-	usual.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
 	m, unset := c.Effective(), usual.Effective()
 	maps.DeleteFunc(m, func(key, text string) bool { return unset[key] == text })
 	return m

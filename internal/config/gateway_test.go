@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,7 +13,7 @@ func gateway(name, text string) string { return envPrefix + "GATEWAY_" + name + 
 
 func TestGatewayDefaults(t *testing.T) {
 	c, warnings, err := load(t, gateway("LISTEN_ADDRESS", ""))
-	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20}
+	want := Gateway{}
 	if diff := cmp.Diff(want, c.Gateway); diff != "" || err != nil || warnings != nil {
 		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
 	}
@@ -66,7 +65,6 @@ func TestGatewayRulesBetweenSettings(t *testing.T) {
 			`IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE="/k" (environment): needs IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE too, which is not set`},
 		{"client CA alone", []string{gateway("CLIENT_CA_FILE", "/a")},
 			`IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE="/a" (environment): needs IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE too, which is not set`},
-		{"a body too large", []string{gateway("MAX_BODY", "2GiB")}, `IRONIC_THROTTLE_GATEWAY_MAX_BODY="2GiB"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, _, err := load(t, append(row.environ, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"))...)
@@ -211,25 +209,16 @@ func TestGatewayLooksForOurCertificateOnDisk(t *testing.T) {
 }
 
 func TestGatewaySettingsWithoutAGatewayAreWarnedAbout(t *testing.T) {
-	_, warnings, err := load(t, gateway("TIMEOUT", "2m"), gateway("CLIENT_CA_FILE", "/a"), gateway("MAX_BODY", ""))
+	_, warnings, err := load(t, gateway("TLS_CERT_FILE", "/c"), gateway("CLIENT_CA_FILE", "/a"), gateway("TLS_KEY_FILE", ""))
 	want := []string{"without IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS there is no gateway; without effect: " +
-		"IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE (environment), IRONIC_THROTTLE_GATEWAY_TIMEOUT (environment)"}
+		"IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE (environment), IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE (environment)"}
 	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
 	}
 	// An address that cannot be read is a gateway that was meant.
-	_, warnings, err = load(t, gateway("TIMEOUT", "2m"), gateway("LISTEN_ADDRESS", "6390"))
+	_, warnings, err = load(t, gateway("CLIENT_CA_FILE", "/a"), gateway("LISTEN_ADDRESS", "6390"))
 	if warnings != nil || err == nil {
 		t.Errorf("error %v, warnings %q", err, warnings)
-	}
-}
-
-func TestGatewayTimeoutBounds(t *testing.T) {
-	for text, ok := range map[string]bool{"1s": true, "1h": true, "999ms": false, "1h1s": false, "0": false, "120": false} {
-		_, _, err := load(t, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"), gateway("TIMEOUT", text))
-		if got := faults(err); (len(got) == 0) != ok {
-			t.Errorf("%s: faults %q", text, got)
-		}
 	}
 }
 

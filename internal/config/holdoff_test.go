@@ -27,7 +27,7 @@ func oneFault(t *testing.T, name, text, rule string) {
 
 func TestHoldoffDefaults(t *testing.T) {
 	c, warnings, err := load(t)
-	want := Holdoff{Stage: HoldRetry, Growth: 1, GrowthCap: 48 * time.Hour, MaxFailed: "100%"}
+	want := Holdoff{Stage: HoldRetry, Growth: 1, MaxFailed: "100%"}
 	if diff := cmp.Diff(want, c.Holdoff); diff != "" || err != nil || warnings != nil {
 		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
 	}
@@ -38,15 +38,14 @@ func TestTimesOfHolds(t *testing.T) {
 		"48h": 48 * time.Hour, "1.5h": 90 * time.Minute, "30s": 30 * time.Second, "0": 0, "0s": 0, "1ns": 1,
 		"2562047h47m16.854775807s": math.MaxInt64,
 	} {
-		c, _, err := load(t, ours("FAILED_HOST_HOLDOFF", " "+text+" "), ours("HOLDOFF_GROWTH_CAP", text), ours("HOLDOFF_HOSTS", "a/b = "+text))
-		if c.Holdoff.Timeout != want || c.Holdoff.GrowthCap != want || c.Holdoff.Hosts["a/b"] != want || err != nil {
+		c, _, err := load(t, ours("FAILED_HOST_HOLDOFF", " "+text+" "), ours("HOLDOFF_HOSTS", "a/b = "+text))
+		if c.Holdoff.Timeout != want || c.Holdoff.Hosts["a/b"] != want || err != nil {
 			t.Errorf("%q: %+v, %v; want %v", text, c.Holdoff, err, want)
 		}
 	}
 	const rule = "must be a duration with its unit, such as 48h or 1.5h, or 0"
 	for _, text := range []string{"-1h", "-1ns", "48", "2d", "48 h", "h", "1e3h", "never", "off", "48h,"} {
 		oneFault(t, "FAILED_HOST_HOLDOFF", text, rule)
-		oneFault(t, "HOLDOFF_GROWTH_CAP", text, rule)
 	}
 	for _, text := range []string{"2562047h47m16.854775808s", "9999999999h", "+9223372036854775808ns"} {
 		oneFault(t, "FAILED_HOST_HOLDOFF", text, "must be a duration of at most 2562047h")
@@ -153,7 +152,7 @@ func TestHoldoffSettingsWithoutEffectAreWarnedAbout(t *testing.T) {
 		{"growth", []string{ours("HOLDOFF_GROWTH", "2"), ours("FAILED_HOST_HOLDOFF", "47h")}, ""},
 		{"growth of one host", []string{ours("HOLDOFF_GROWTH", "2"), ours("HOLDOFF_HOSTS", "a/b=1h")}, ""},
 		{"growth at the cap", []string{ours("HOLDOFF_GROWTH", "2"), ours("FAILED_HOST_HOLDOFF", "48h")},
-			`IRONIC_THROTTLE_HOLDOFF_GROWTH=2 (environment) is without effect on IRONIC_THROTTLE_FAILED_HOST_HOLDOFF, which is 48h (environment): that is not below IRONIC_THROTTLE_HOLDOFF_GROWTH_CAP, 48h (default)`},
+			`IRONIC_THROTTLE_HOLDOFF_GROWTH=2 (environment) is without effect on IRONIC_THROTTLE_FAILED_HOST_HOLDOFF, which is 48h (environment): no hold grows beyond 48h`},
 		{"no growth above the cap", []string{ours("HOLDOFF_GROWTH", "1"), ours("FAILED_HOST_HOLDOFF", "72h")}, ""},
 	} {
 		_, warnings, err := load(t, append(row.environ, file)...)

@@ -23,16 +23,11 @@ func TestRulesOfKubernetesSettings(t *testing.T) {
 		{"holds in two places", []string{on, ours("LEADER_ELECT", "true"), ours("HOLDOFF_CONFIGMAP", "holds"), ours("HOLDOFF_FILE", "/holds")}, "must not be set beside IRONIC_THROTTLE_HOLDOFF_FILE"},
 		{"no such name", []string{on, ours("HOLDOFF_CONFIGMAP", "Holds_1")}, `IRONIC_THROTTLE_HOLDOFF_CONFIGMAP="Holds_1"`},
 		{"a file of one replica", []string{on, ours("LEADER_ELECT", "true"), ours("HOLDOFF_FILE", "/holds")}, "IRONIC_THROTTLE_HOLDOFF_CONFIGMAP is for that"},
-		{"longer than the settle", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "91s")}, "must be at most 1.5 x IRONIC_THROTTLE_STARTUP_SETTLE, which is 1m (default), with IRONIC_THROTTLE_LEADER_ELECT"},
-		{"as long as the settle allows", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "90s")}, ""},
-		{"and without election", []string{on, ours("LEADER_LEASE_DURATION", "91s")}, ""},
-		{"parts of a second", []string{on, ours("LEADER_LEASE_DURATION", "15500ms")}, "must be whole seconds"},
 		{"namespaces", []string{on, "WATCH_NAMESPACE=metal3, lab,,metal3"}, ""},
 		{"two without a comma", []string{on, "WATCH_NAMESPACE=metal3 lab"}, `WATCH_NAMESPACE="metal3 lab"`},
 		{"no namespace", []string{on, "WATCH_NAMESPACE=metal3,Lab"}, `WATCH_NAMESPACE="metal3,Lab"`},
 		{"BMO elsewhere", []string{on, ours("OPERATOR_DEPLOYMENT", "capm3-system/capm3-baremetal-operator-controller-manager")}, ""},
 		{"no name of BMO", []string{on, ours("OPERATOR_DEPLOYMENT", "bmo/")}, `IRONIC_THROTTLE_OPERATOR_DEPLOYMENT="bmo/"`},
-		{"no Events", []string{on, ours("EVENTS_PER_MINUTE", "0")}, `IRONIC_THROTTLE_EVENTS_PER_MINUTE="0"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, _, err := load(t, row.env...)
@@ -59,15 +54,11 @@ func TestKubernetesSettingsThatDoNothing(t *testing.T) {
 		env  []string
 		want string
 	}{
-		{"without a cluster", []string{ours("EVENTS", "true")}, "without IRONIC_THROTTLE_KUBERNETES=on nothing is read from or written to a cluster; without effect: IRONIC_THROTTLE_EVENTS"},
-		{"a Lease that nobody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_LEASE_DURATION", "9s")},
+		{"without a cluster", []string{ours("OPERATOR_DEPLOYMENT", "bmo")}, "without IRONIC_THROTTLE_KUBERNETES=on nothing is read from or written to a cluster; without effect: IRONIC_THROTTLE_OPERATOR_DEPLOYMENT"},
+		{"a Lease that nobody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine")},
 			"without IRONIC_THROTTLE_LEADER_ELECT=true there is no Lease, and this replica always decides; without effect: " +
-				"IRONIC_THROTTLE_LEADER_LEASE_NAME (environment), IRONIC_THROTTLE_LEADER_LEASE_DURATION (environment"},
+				"IRONIC_THROTTLE_LEADER_LEASE_NAME (environment"},
 		{"a Lease that somebody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_ELECT", "true")}, ""},
-		{"a rate of nothing", []string{ours("KUBERNETES", "on"), ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30")},
-			"with IRONIC_THROTTLE_EVENTS=false (environment) there are no Events; without effect: IRONIC_THROTTLE_EVENTS_PER_MINUTE (environment"},
-		{"a rate of Events", []string{ours("KUBERNETES", "on"), ours("EVENTS_PER_MINUTE", "30")}, ""},
-		{"all of it without a cluster", []string{ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30"), ours("LEADER_LEASE_NAME", "mine")}, "without IRONIC_THROTTLE_KUBERNETES=on"},
 		{"somebody else's words", []string{"POD_NAME=bmo-0", "KUBECONFIG=/nowhere/config"}, ""},
 		{"the right place", []string{ours("KUBERNETES", "on"), ours("LEADER_ELECT", "true"), ours("FAILED_HOST_HOLDOFF", "1h"), ours("HOLDOFF_CONFIGMAP", "holds")}, ""},
 	} {

@@ -285,10 +285,10 @@ func parsed(t *testing.T, args ...string) *pflag.FlagSet {
 }
 
 func TestFlagFaultsComeTogether(t *testing.T) {
-	_, _, err := loadFrom(t, Sources{Flags: parsed(t, "--poll-interval=x", "--count-mode", "all", "--stuck-cap=")}, endpoint)
+	_, _, err := loadFrom(t, Sources{Flags: parsed(t, "--poll-interval=x", "--count-mode", "all", "--stuck-after=")}, endpoint)
 	want := []string{
 		`IRONIC_THROTTLE_COUNT_MODE="all" (flag --count-mode): must be one of agent, busy`,
-		`IRONIC_THROTTLE_STUCK_CAP (flag --stuck-cap): must be a whole number 0..100000`,
+		`IRONIC_THROTTLE_STUCK_AFTER (flag --stuck-after): must be a duration with its unit, 1s..720h, or 0 for never`,
 		`IRONIC_THROTTLE_POLL_INTERVAL="x" (flag --poll-interval): must be a duration with its unit, 1s..5m`,
 	}
 	if diff := cmp.Diff(want, faults(err)); diff != "" {

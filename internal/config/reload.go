@@ -29,7 +29,6 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	next.Limits.Total = loaded.Limits.Total
 	next.Limits.Pools = loaded.Limits.Pools
 	next.Limits.VirtualMedia = loaded.Limits.VirtualMedia
-	next.Limits.StuckCap = loaded.Limits.StuckCap
 	next.Turns = loaded.Turns
 	next.Holdoff = loaded.Holdoff
 	next.Holdoff.File, next.Holdoff.ConfigMap = c.Holdoff.File, c.Holdoff.ConfigMap

@@ -53,29 +53,24 @@ var other = map[string]string{
 	"MODE": "observe", "LOG_LEVEL": "warn", "LOG_FORMAT": "json",
 	"MAX_CONCURRENT_PROVISIONING_HOSTS": "30", "BMO_CONCURRENCY": "3", "LIMIT_MODE": "adaptive",
 	"POOL_LIMITS": "rack1=2", "VIRTUAL_MEDIA_LIMIT": "3", "EXEMPT_VIRTUAL_MEDIA": "false",
-	"COUNT_MODE": "busy", "COUNT_EXTRA_STATES": "true", "STUCK_AFTER": "2h", "STUCK_CAP": "1",
+	"COUNT_MODE": "busy", "COUNT_EXTRA_STATES": "true", "STUCK_AFTER": "2h",
 	"POLL_INTERVAL": "6s", "MAX_AGE": "20s", "MAX_STALE": "40s", "LIST_MAX_AGE": "61s",
 	"LEASE_TTL": "6m", "LINGER": "46s", "STARTUP_SETTLE": "61s",
-	"FAILING_THRESHOLD": "3", "FAILING_CAP": "4", "TENANT_WEIGHTS": "prod=2",
-	"FAILED_HOST_HOLDOFF": "48h", "HOLDOFF_STAGE": "remediate", "HOLDOFF_GROWTH": "2", "HOLDOFF_GROWTH_CAP": "24h",
+	"TENANT_WEIGHTS":      "prod=2",
+	"FAILED_HOST_HOLDOFF": "48h", "HOLDOFF_STAGE": "remediate", "HOLDOFF_GROWTH": "2",
 	"HOLDOFF_HOSTS": "metal3/lab=0", "HOLDOFF_FILE": "/i", "MAX_FAILED": "40%",
-	"BREAKER_ENABLED": "false", "BREAKER_MODE": "window", "BREAKER_THRESHOLD": "11", "BREAKER_GROUP_THRESHOLD": "4",
-	"BREAKER_RATIO": "60", "BREAKER_FAILURE_WINDOW": "61m", "BREAKER_RECOVERY_TIMEOUT": "16m",
-	"BREAKER_HALF_OPEN_MAX_REQUESTS": "3", "BREAKER_RATE_LIMIT_PER_MINUTE": "10", "BREAKER_SCOPES": "image",
+	"BREAKER_ENABLED": "false", "BREAKER_THRESHOLD": "11", "BREAKER_RECOVERY_TIMEOUT": "16m", "BREAKER_RATE_LIMIT_PER_MINUTE": "10",
 	"API_ACCESS": "open", "API_TLS_CERT_FILE": "/k", "API_TLS_KEY_FILE": "/l", "METRICS_TLS_CERT_FILE": "/m", "METRICS_TLS_KEY_FILE": "/n",
 	"LISTEN_ADDRESS": "127.0.0.1:1", "LOCAL_LISTEN_ADDRESS": "127.0.0.1:6", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": "127.0.0.1:3",
 	"GATEWAY_LISTEN_ADDRESS": "127.0.0.1:4", "GATEWAY_TLS_CERT_FILE": "/e", "GATEWAY_TLS_KEY_FILE": "/f", "GATEWAY_CLIENT_CA_FILE": "/g",
-	"GATEWAY_TIMEOUT": "3m", "GATEWAY_MAX_BODY": "65MiB",
-	"GATEWAY_FORWARDED_HEADERS": "true",
-	"KUBERNETES":                "on", "KUBECONFIG": "/j", "WATCH_NAMESPACE": "metal3", "POD_NAMESPACE": "bmo", "POD_NAME": "throttle-0",
-	"OPERATOR_DEPLOYMENT": "bmo/manager", "EVENTS": "false", "EVENTS_PER_MINUTE": "60", "HOLDOFF_CONFIGMAP": "holds",
-	"LEADER_ELECT": "true", "LEADER_LEASE_NAME": "other", "LEADER_LEASE_DURATION": "20s",
+	"KUBERNETES": "on", "KUBECONFIG": "/j", "WATCH_NAMESPACE": "metal3", "POD_NAMESPACE": "bmo", "POD_NAME": "throttle-0",
+	"OPERATOR_DEPLOYMENT": "bmo/manager", "HOLDOFF_CONFIGMAP": "holds",
+	"LEADER_ELECT": "true", "LEADER_LEASE_NAME": "other",
 	"DISRUPTION": "plan", "DISRUPTION_CONSOLIDATE_AFTER": "30m", "DISRUPTION_BUDGETS": "20%,3,ready:2",
-	"DISRUPTION_TARIFF": "0.28", "DISRUPTION_MAX_PAYBACK": "Never",
-	"IRONIC_ENDPOINT": "", "IRONIC_NAME": "", // one or the other
+	"DISRUPTION_TARIFF": "0.28",
+	"IRONIC_ENDPOINT":   "", "IRONIC_NAME": "", // one or the other
 	"IRONIC_NAMESPACE": "irso", "METAL3_AUTH_ROOT_DIR": "/a", "IRONIC_CACERT_FILE": "/b", "IRONIC_CLIENT_CERT_FILE": "/c",
-	"IRONIC_CLIENT_PRIVATE_KEY_FILE": "/d", "IRONIC_INSECURE": "true", "IRONIC_SKIP_CLIENT_SAN_VERIFY": "true",
-	"IRONIC_CLIENT_TIMEOUT": "31s",
+	"IRONIC_CLIENT_PRIVATE_KEY_FILE": "/d", "IRONIC_INSECURE": "true",
 }
 
 // Settings of which most are a fault or a warning when they are alone.
@@ -147,33 +142,13 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 
 func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
 	f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
-	f.write("maxConcurrentProvisioningHosts: 8\nstuckCap: 9", nil)
+	f.write("maxConcurrentProvisioningHosts: 8\npoolLimits: rack1=9", nil)
 	next, _, err := c.Reload(src)
 	if !errors.As(err, new(*Fault)) {
 		t.Errorf("error %v, want a fault", err)
 	}
 	if diff := cmp.Diff(c, next); diff != "" {
 		t.Errorf("changed (-old +new):\n%s", diff)
-	}
-}
-
-// The cap of failing hosts is checked against the new limit, whichever of them has changed.
-func TestReloadChecksTheCapWithTheLimit(t *testing.T) {
-	f, src, c := start(t, "failingCap: 12")
-	for _, row := range []struct{ body, want string }{
-		{"failingCap: 12\nmaxConcurrentProvisioningHosts: 11", "IRONIC_THROTTLE_FAILING_CAP=\"12\""},
-		{"failingCap: 21", "IRONIC_THROTTLE_FAILING_CAP=\"21\""},
-		{"failingCap: 12\nmaxConcurrentProvisioningHosts: 12", ""},
-		{"tenantWeights: {prod: 0}", "IRONIC_THROTTLE_TENANT_WEIGHTS"},
-	} {
-		f.write(row.body, nil)
-		next, _, err := c.Reload(src)
-		if got := strings.Join(faults(err), "\n"); (row.want == "") != (got == "") || !strings.HasPrefix(got, row.want) {
-			t.Errorf("%q: %q, want %q", row.body, got, row.want)
-		}
-		if same := cmp.Equal(c, next); same != (row.want != "") {
-			t.Errorf("%q: unchanged %t", row.body, same)
-		}
 	}
 }
 

@@ -43,18 +43,8 @@ func whole(min, max int) rule {
 	return is("number", text, func(n int) bool { return min <= n && n <= max })
 }
 
-func wholeOrAuto(min, max int) rule {
-	r := whole(min, max)
-	return is(r.kind, autoWord+" or "+r.text, func(n autoInt) bool { return n == Auto || r.holds(int(n)) })
-}
-
 func decimalWithin(min, max float64) rule {
 	return is("decimal", fmt.Sprintf("a number %v..%v", min, max), func(n float64) bool { return min <= n && n <= max })
-}
-
-func sizeWithin(min, max byteSize) rule {
-	text := fmt.Sprintf("a whole number of bytes, KiB, MiB, GiB or TiB, such as 65536 or 64MiB, %s..%s", min, max)
-	return is("size", text, func(n byteSize) bool { return min <= n && n <= max })
 }
 
 func span(min, max time.Duration) rule {
@@ -84,10 +74,6 @@ var (
 
 	// holdTime is the length of a hold. There is no longest one.
 	holdTime = is("duration", "a duration with its unit, such as "+holdExample+", or 0", func(d time.Duration) bool { return d >= 0 })
-	// leaseTime is counted in whole seconds by a Lease.
-	leaseTime = is("duration", "whole seconds, 3s..1h", func(d time.Duration) bool {
-		return 3*time.Second <= d && d <= time.Hour && d%time.Second == 0
-	})
 
 	anAddress       = is("address", "host:port, such as 127.0.0.1:8087 or :8444", hostPort)
 	optionalAddress = is("address", anAddress.text, func(s string) bool { return s == "" || hostPort(s) })
@@ -150,7 +136,6 @@ var (
 		"and group names of a-z, 0-9, '-', '_', '.', not %q", maxLimit, virtualMediaPool))
 	weightPairs = always[tenantWeights]("list", fmt.Sprintf("namespace=weight pairs such as prod=3,dev=0.5 with weights %v..%v", minWeight, maxWeight))
 	hostPairs   = always[hostHolds]("list", "namespace/name=duration pairs such as metal3/worker-1=48h,metal3/lab=0")
-	scopeList   = always[scopeSet]("list", "one or more of "+strings.Join(scopeKinds, ", ")+", separated by commas")
 
 	namespaceList = is("list", "namespaces with commas between them", func(names []string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !namespaceName.MatchString(name) })

@@ -11,14 +11,12 @@ const (
 	nameLimit        = "MAX_CONCURRENT_PROVISIONING_HOSTS"
 	nameConcurrency  = "BMO_CONCURRENCY"
 	nameConfig       = envPrefix + "CONFIG"
-	nameStuckCap     = envPrefix + "STUCK_CAP"
 	namePoolLimits   = envPrefix + "POOL_LIMITS"
 	namePollInterval = envPrefix + "POLL_INTERVAL"
 	nameMaxStale     = envPrefix + "MAX_STALE"
 	nameLeaseTTL     = envPrefix + "LEASE_TTL"
 	nameLinger       = envPrefix + "LINGER"
 	nameSettle       = envPrefix + "STARTUP_SETTLE"
-	nameFailingCap   = envPrefix + "FAILING_CAP"
 	nameMode         = envPrefix + "MODE"
 )
 
@@ -55,8 +53,6 @@ var limitRows = []setting{
 		help: "servicing, service wait and the hold states count as busy too"},
 	{name: envPrefix + "STUCK_AFTER", def: "90m", rule: spanOrNever(time.Second, 30*day),
 		help: "a host that does not move for this long is written off"},
-	{name: nameStuckCap, defNote: "ceil(limit/4)", hot: true, rule: whole(0, maxLimit),
-		help: "most hosts written off at once, at most the limit"},
 	{name: namePollInterval, def: "5s", common: true, rule: span(time.Second, 5*time.Minute), help: "time between two polls of Ironic"},
 	{name: nameMaxStale, def: "30s", rule: span(time.Second, 5*time.Minute),
 		help: "age of the last complete poll from which new hosts are refused; twice the time that polls take of late is added, " +
@@ -72,9 +68,6 @@ var limitRows = []setting{
 
 // turnRows decide whose turn it is (docs/behaviour.md).
 var turnRows = []setting{
-	{name: envPrefix + "FAILING_THRESHOLD", def: "2", hot: true, rule: whole(1, 9), help: "errors from which a host is failing"},
-	{name: nameFailingCap, def: autoWord, hot: true, rule: wholeOrAuto(1, maxLimit),
-		help: "slots that failing hosts may hold while others want them, at most the limit; auto = ceil(limit/4)"},
 	{name: envPrefix + "TENANT_WEIGHTS", defNote: "all 1", hot: true, pairs: "prod=3,dev=0.5", rule: weightPairs,
 		help: "shares of namespaces; one that is not listed has 1"},
 }

@@ -15,8 +15,6 @@ var disruptionRows = []setting{
 		help: "hosts of each pool that planned work may have out of service at once, and how many stay ready; the smallest budget counts"},
 	{name: nameDisruption + "_TARIFF", hot: true, rule: tariffRule,
 		help: "price of a kWh, in any currency; unset = watts have no price, and only leases are saved"},
-	{name: nameDisruption + "_MAX_PAYBACK", def: "24h", hot: true, rule: spanOrNeverWord(time.Second),
-		help: "longest time in which a saving must have paid for its work; Never = any"},
 }
 
 // maxPlanned is the longest time that planned work can be told to look ahead or wait.

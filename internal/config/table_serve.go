@@ -1,33 +1,28 @@
 package config
 
-import "time"
-
 // Names that more than their row speaks of.
 const (
-	nameListen        = envPrefix + "LISTEN_ADDRESS"
-	nameLocal         = envPrefix + "LOCAL_LISTEN_ADDRESS"
-	nameHealth        = envPrefix + "HEALTH_LISTEN_ADDRESS"
-	nameMetrics       = envPrefix + "METRICS_LISTEN_ADDRESS"
-	nameMetricsCert   = envPrefix + "METRICS_TLS_CERT_FILE"
-	nameMetricsKey    = envPrefix + "METRICS_TLS_KEY_FILE"
-	nameAccess        = envPrefix + "API_ACCESS"
-	nameAPICert       = envPrefix + "API_TLS_CERT_FILE"
-	nameAPIKey        = envPrefix + "API_TLS_KEY_FILE"
-	nameGateway       = envPrefix + "GATEWAY_LISTEN_ADDRESS"
-	nameGatewayCert   = envPrefix + "GATEWAY_TLS_CERT_FILE"
-	nameGatewayKey    = envPrefix + "GATEWAY_TLS_KEY_FILE"
-	nameGatewayCA     = envPrefix + "GATEWAY_CLIENT_CA_FILE"
-	nameKubernetes    = envPrefix + "KUBERNETES"
-	nameEvents        = envPrefix + "EVENTS"
-	nameEventRate     = envPrefix + "EVENTS_PER_MINUTE"
-	nameElect         = envPrefix + "LEADER_ELECT"
-	nameLeaseDuration = envPrefix + "LEADER_LEASE_DURATION"
-	nameOperator      = envPrefix + "OPERATOR_DEPLOYMENT"
-	nameEndpoint      = "IRONIC_ENDPOINT"
-	nameIronic        = "IRONIC_NAME"
-	nameIronicSpace   = "IRONIC_NAMESPACE"
-	nameAuthRoot      = "METAL3_AUTH_ROOT_DIR"
-	nameCACert        = "IRONIC_CACERT_FILE"
+	nameListen      = envPrefix + "LISTEN_ADDRESS"
+	nameLocal       = envPrefix + "LOCAL_LISTEN_ADDRESS"
+	nameHealth      = envPrefix + "HEALTH_LISTEN_ADDRESS"
+	nameMetrics     = envPrefix + "METRICS_LISTEN_ADDRESS"
+	nameMetricsCert = envPrefix + "METRICS_TLS_CERT_FILE"
+	nameMetricsKey  = envPrefix + "METRICS_TLS_KEY_FILE"
+	nameAccess      = envPrefix + "API_ACCESS"
+	nameAPICert     = envPrefix + "API_TLS_CERT_FILE"
+	nameAPIKey      = envPrefix + "API_TLS_KEY_FILE"
+	nameGateway     = envPrefix + "GATEWAY_LISTEN_ADDRESS"
+	nameGatewayCert = envPrefix + "GATEWAY_TLS_CERT_FILE"
+	nameGatewayKey  = envPrefix + "GATEWAY_TLS_KEY_FILE"
+	nameGatewayCA   = envPrefix + "GATEWAY_CLIENT_CA_FILE"
+	nameKubernetes  = envPrefix + "KUBERNETES"
+	nameElect       = envPrefix + "LEADER_ELECT"
+	nameOperator    = envPrefix + "OPERATOR_DEPLOYMENT"
+	nameEndpoint    = "IRONIC_ENDPOINT"
+	nameIronic      = "IRONIC_NAME"
+	nameIronicSpace = "IRONIC_NAMESPACE"
+	nameAuthRoot    = "METAL3_AUTH_ROOT_DIR"
+	nameCACert      = "IRONIC_CACERT_FILE"
 )
 
 // serveRows say where the API, the page and the gateway are served, and to whom.
@@ -55,12 +50,6 @@ var serveRows = []setting{
 		help: "certificate of the gateway (PEM); without it the gateway speaks plain HTTP"},
 	{name: nameGatewayKey, basic: true, rule: filePath, help: "key of the gateway's certificate (PEM)"},
 	{name: nameGatewayCA, rule: filePath, help: "CAs (PEM): whoever asks the gateway must show a certificate of one of them"},
-	{name: envPrefix + "GATEWAY_TIMEOUT", def: "2m", rule: span(time.Second, time.Hour),
-		help: "time-out of one request through the gateway, from its first byte to the last of its answer"},
-	{name: envPrefix + "GATEWAY_MAX_BODY", def: "64MiB", rule: sizeWithin(kib, gib),
-		help: "largest body (and 64 KiB beside) of a request that the gateway has to read: one that starts work on a host; all " +
-			"that wait on disk take at most 16 times as much"},
-	{name: envPrefix + "GATEWAY_FORWARDED_HEADERS", def: "false", rule: yesNo, help: "the gateway tells Ironic in X-Forwarded-* who asked"},
 }
 
 var kubernetesRows = []setting{
@@ -73,15 +62,8 @@ var kubernetesRows = []setting{
 	{name: nameOperator, def: "baremetal-operator-controller-manager", rule: deploymentName,
 		help: "BMO's Deployment, NAME in our own namespace or NAMESPACE/NAME: BMO_CONCURRENCY, and IRONIC_ENDPOINT where that is not " +
 			"set here, are read from it"},
-	{name: nameEvents, def: "true", common: true, rule: yesNo,
-		help: "hosts get Events that tell why they wait (with IRONIC_THROTTLE_KUBERNETES)"},
-	{name: nameEventRate, def: "300", rule: whole(1, 6000),
-		help: "most Events a minute for all hosts together; each host gets at most one"},
 	{name: nameElect, def: "false", rule: yesNo, help: "several replicas agree by a Lease on the one that decides; the others stand by"},
 	{name: envPrefix + "LEADER_LEASE_NAME", def: "ironic-throttle", rule: kubeName, help: "name of that Lease"},
-	{name: nameLeaseDuration, def: "15s", rule: leaseTime,
-		help: "a Lease that was not renewed for this long may be taken by another replica; after two thirds of it the leader " +
-			"grants nothing more"},
 }
 
 // ironicRows are BMO's variables, read as BMO reads them.
@@ -102,7 +84,4 @@ var ironicRows = []setting{
 	{name: "IRONIC_CLIENT_PRIVATE_KEY_FILE", def: "/opt/metal3/certs/client/tls.key", basic: true, rule: filePath,
 		help: "key of our certificate"},
 	{name: "IRONIC_INSECURE", def: "false", lenient: true, basic: true, rule: yesNo, help: "do not verify Ironic's certificate"},
-	{name: "IRONIC_SKIP_CLIENT_SAN_VERIFY", def: "false", lenient: true, rule: yesNo,
-		help: "taken because BMO takes it; it is a matter of Ironic's side and changes nothing here"},
-	{name: "IRONIC_CLIENT_TIMEOUT", def: "30s", rule: span(time.Millisecond, day), help: "time-out of one request to Ironic"},
 }

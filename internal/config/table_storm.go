@@ -4,13 +4,12 @@ import "time"
 
 // Names that more than their row speaks of.
 const (
-	nameHoldoff       = envPrefix + "FAILED_HOST_HOLDOFF"
-	nameHoldStage     = envPrefix + "HOLDOFF_STAGE"
-	nameHoldGrowth    = envPrefix + "HOLDOFF_GROWTH"
-	nameHoldGrowthCap = envPrefix + "HOLDOFF_GROWTH_CAP"
-	nameHoldHosts     = envPrefix + "HOLDOFF_HOSTS"
-	nameHoldFile      = envPrefix + "HOLDOFF_FILE"
-	nameHoldMap       = envPrefix + "HOLDOFF_CONFIGMAP"
+	nameHoldoff    = envPrefix + "FAILED_HOST_HOLDOFF"
+	nameHoldStage  = envPrefix + "HOLDOFF_STAGE"
+	nameHoldGrowth = envPrefix + "HOLDOFF_GROWTH"
+	nameHoldHosts  = envPrefix + "HOLDOFF_HOSTS"
+	nameHoldFile   = envPrefix + "HOLDOFF_FILE"
+	nameHoldMap    = envPrefix + "HOLDOFF_CONFIGMAP"
 )
 
 // stormRows are the settings of the hold-off and of the breaker.
@@ -21,7 +20,6 @@ var stormRows = []setting{
 		help: "what is held: retry = the next try, remediate = BMO's deprovisioning before it too"},
 	{name: nameHoldGrowth, def: "1", hot: true, rule: decimalWithin(1, 10),
 		help: "each further failure in a row is held this many times as long"},
-	{name: nameHoldGrowthCap, def: "48h", hot: true, rule: holdTime, help: "longest hold that IRONIC_THROTTLE_HOLDOFF_GROWTH makes"},
 	{name: nameHoldHosts, hot: true, pairs: "metal3/worker-1=48h,metal3/lab=0", rule: hostPairs,
 		help: "holds of single hosts, by namespace/name or namespace~name; 0 = never"},
 	{name: nameHoldFile, basic: true, rule: filePath, help: "file that keeps the holds through a restart; unset = they are lost"},
@@ -30,22 +28,10 @@ var stormRows = []setting{
 	{name: envPrefix + "MAX_FAILED", def: "100%", hot: true, rule: failedQuota,
 		help: "failed or held hosts of a conductor group from which it is paused when there are more"},
 	{name: envPrefix + "BREAKER_ENABLED", def: "true", basic: true, rule: yesNo, help: "many failures stop new hosts for a while"},
-	{name: envPrefix + "BREAKER_MODE", def: "consecutive", rule: oneOf(BreakerConsecutive, BreakerWindow),
-		help: "failures that count: consecutive = since the last success, window = all in the window"},
 	{name: envPrefix + "BREAKER_THRESHOLD", def: "10", basic: true, rule: whole(2, 1000),
 		help: "failures of different hosts that open the breaker of the whole Ironic"},
-	{name: envPrefix + "BREAKER_GROUP_THRESHOLD", def: "3", rule: whole(2, 1000),
-		help: "failures of different hosts that open the breaker of a conductor group or image"},
-	{name: envPrefix + "BREAKER_RATIO", def: "50", rule: whole(0, 100),
-		help: "percent of failures, among 20 outcomes or more of one kind of work in the window, and as many as hosts are at work, that opens the breaker of the " +
-			"whole Ironic too; 0 = off"},
-	{name: envPrefix + "BREAKER_FAILURE_WINDOW", def: "60m", rule: span(time.Millisecond, 30*day),
-		help: "age from which a failure does not count any more"},
-	{name: envPrefix + "BREAKER_SCOPES", def: "ironic,group", rule: scopeList,
-		help: "what has a breaker: ironic = the whole, group = each conductor group, image = each image checksum"},
 	{name: envPrefix + "BREAKER_RECOVERY_TIMEOUT", def: "15m", rule: span(time.Millisecond, 30*day),
 		help: "an open breaker lets the first probes through after this"},
-	{name: envPrefix + "BREAKER_HALF_OPEN_MAX_REQUESTS", def: "2", rule: whole(1, 1000), help: "probes that run at once"},
 	{name: envPrefix + "BREAKER_RATE_LIMIT_PER_MINUTE", def: "0", rule: whole(0, 10_000),
 		help: "hosts that may start within any 60 s; 0 = no limit"},
 }

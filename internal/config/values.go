@@ -153,35 +153,6 @@ func short(d time.Duration) string {
 	return s
 }
 
-// autoInt is a whole number, or Auto.
-type autoInt int
-
-// Auto leaves a number of Turns to the decision.
-const Auto autoInt = -1
-
-const autoWord = "auto"
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (n *autoInt) UnmarshalText(text []byte) error {
-	if string(text) == autoWord {
-		*n = Auto
-		return nil
-	}
-	read, err := strconv.Atoi(string(text))
-	if err != nil || read < 0 { // Auto has no other name
-		return errUnreadable
-	}
-	*n = autoInt(read)
-	return nil
-}
-
-func (n autoInt) String() string {
-	if n == Auto {
-		return autoWord
-	}
-	return strconv.Itoa(int(n))
-}
-
 // toggle is on or off.
 type toggle bool
 
@@ -204,29 +175,3 @@ func (s toggle) String() string {
 	}
 	return "off"
 }
-
-// scopeSet are kinds of breakers.
-type scopeSet []string
-
-// scopeKinds are in the order in which they are shown.
-var scopeKinds = []string{ScopeIronic, ScopeGroup, ScopeImage}
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (s *scopeSet) UnmarshalText(text []byte) error {
-	var given scopeSet
-	for word := range strings.SplitSeq(string(text), ",") {
-		word = strings.TrimSpace(word)
-		switch {
-		case !slices.Contains(scopeKinds, word):
-			return errUnreadable
-		case slices.Contains(given, word):
-			return ruleError(fmt.Sprintf("must name each scope once, %q comes twice", word))
-		}
-		given = append(given, word)
-	}
-	slices.SortFunc(given, func(a, b string) int { return slices.Index(scopeKinds, a) - slices.Index(scopeKinds, b) })
-	*s = given
-	return nil
-}
-
-func (s scopeSet) String() string { return strings.Join(s, ",") }

@@ -35,9 +35,9 @@ func (l *loader) warnHoldoff() {
 	if h.File == "" && h.ConfigMap == "" && l.sound(nameHoldFile, nameHoldMap) {
 		l.warnf("failed hosts are held and neither %s nor %s is set: a restart ends or lengthens their holds", nameHoldFile, nameHoldMap)
 	}
-	if l.sound(nameHoldGrowth, nameHoldGrowthCap) && h.Growth > 1 && h.Timeout >= h.GrowthCap {
-		l.warnf("%s=%v (%s) is without effect on %s: that is not below %s, %s (%s)", nameHoldGrowth, h.Growth, l.source(nameHoldGrowth),
-			l.which(nameHoldoff, h.Timeout), nameHoldGrowthCap, short(h.GrowthCap), l.source(nameHoldGrowthCap))
+	if l.sound(nameHoldGrowth) && h.Growth > 1 && h.Timeout >= GrowthCap {
+		l.warnf("%s=%v (%s) is without effect on %s: no hold grows beyond %s", nameHoldGrowth, h.Growth, l.source(nameHoldGrowth),
+			l.which(nameHoldoff, h.Timeout), short(GrowthCap))
 	}
 }
 
@@ -82,11 +82,8 @@ func (l *loader) warnKubernetes() {
 	if !l.sound(nameKubernetes) {
 		return
 	}
-	isEvent := func(s setting) bool { return s.name == nameEventRate }
 	isLease := func(s setting) bool { return strings.HasPrefix(s.short(), "LEADER_") && s.name != nameElect }
-	isCluster := func(s setting) bool {
-		return isEvent(s) || isLease(s) || s.name == nameEvents || s.name == nameOperator
-	}
+	isCluster := func(s setting) bool { return isLease(s) || s.name == nameOperator }
 	if !k.On {
 		if idle := l.idle(isCluster); idle != "" {
 			l.warnf("without %s=on nothing is read from or written to a cluster; without effect: %s", nameKubernetes, idle)
@@ -95,9 +92,6 @@ func (l *loader) warnKubernetes() {
 	}
 	if idle := l.idle(isLease); idle != "" && !k.Leader.Elect && l.sound(nameElect) {
 		l.warnf("without %s=true there is no Lease, and this replica always decides; without effect: %s", nameElect, idle)
-	}
-	if idle := l.idle(isEvent); idle != "" && !k.Events && l.sound(nameEvents) {
-		l.warnf("with %s=false (%s) there are no Events; without effect: %s", nameEvents, l.source(nameEvents), idle)
 	}
 }
 

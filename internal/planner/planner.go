@@ -103,13 +103,23 @@ func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.Pl
 	return e, known, err
 }
 
-// Fresh reads the cluster for a plan that is carried out. Nobody may change what it returns.
-func (p *Planner) Fresh(ctx context.Context) (state *disruption.State, err error) {
+// State reads the cluster for a plan that is carried out. Nobody may change what it returns.
+func (p *Planner) State(ctx context.Context) (state *disruption.State, err error) {
 	err = p.with(ctx, 0, func(r *reading) error {
 		state = &r.document.State
 		return nil
 	})
 	return state, err
+}
+
+// PlanOf is disruption.Plan by the settings in force.
+func (p *Planner) PlanOf(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error) {
+	return disruption.Plan(ctx, s, p.opts.Config(), now)
+}
+
+// Validate is disruption.Validate by the settings in force.
+func (p *Planner) Validate(ctx context.Context, plan api.Plan, s *disruption.State, now time.Time) error {
+	return disruption.Validate(ctx, plan, s, p.opts.Config(), now)
 }
 
 // with lets use have a state that is younger than most. Others wait meanwhile, until their own ctx ends.

@@ -89,7 +89,7 @@ func TestTheClusterIsReadOnceInAWhile(t *testing.T) {
 		if again := s.planned(t); s.cluster.reads != 2 || !again.MadeAt.After(first.MadeAt) {
 			t.Errorf("%d reads, made at %v after %v", s.cluster.reads, again.MadeAt, first.MadeAt)
 		}
-		if state, err := s.Fresh(t.Context()); err != nil || len(state.Hosts) != 1 || s.cluster.reads != 3 {
+		if state, err := s.State(t.Context()); err != nil || len(state.Hosts) != 1 || s.cluster.reads != 3 {
 			t.Errorf("%+v, %v, %d reads", state, err, s.cluster.reads)
 		}
 	})

@@ -59,7 +59,6 @@ var reasons = map[api.Reason]words{
 	}, true},
 	api.ReasonFailingCap: {counted("hosts that fail again and again hold all the slots that they may have now"), []string{
 		"Repair what makes it fail: kubectl describe bmh shows the last error.",
-		"To let failing hosts have more slots, raise IRONIC_THROTTLE_FAILING_CAP.",
 	}, true},
 	api.ReasonHold: {sayHold, []string{
 		"See what failed: ironic-throttle holds.",

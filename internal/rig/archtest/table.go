@@ -150,7 +150,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/apimachinery", "k8s.io/api/core/v1", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
 	"internal/kube/execute": {
-		house:   []string{"internal/kube/fleet", "internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption"},
+		house:   []string{"internal/kube/fleet", "internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"internal/rig/capiplayer"},
 	},
