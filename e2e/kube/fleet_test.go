@@ -45,7 +45,7 @@ const liveFleet = `
 {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, metadata: {name: m3-1, namespace: NS, annotations: {metal3.io/BareMetalHost: NS/host-1, cluster.x-k8s.io/cloned-from-name: old}}, spec: {}}
 ---
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, metadata: {name: md, namespace: NS, annotations: {ironic-throttle.metal3.io/consolidate-after: 30s}},
- spec: {clusterName: c, replicas: 3, template: {metadata: {labels: {node-role.kubernetes.io/worker: ""}}, spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
+ spec: {clusterName: c, replicas: 3, template: {spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
 ---
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: ms, namespace: NS, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, name: md, uid: u1, controller: true}]},
  spec: {clusterName: c, replicas: 3, template: {spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
@@ -218,7 +218,7 @@ func wantedState(ns string) disruption.State {
 		Pools: []disruption.Pool{{
 			Key: key("md"), Kind: disruption.PoolMachineDeployment, Replicas: 3, Scales: true, TemplateHash: "name1-new",
 			HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}},
-			NodeLabels:   map[string]string{"disk": "ssd", "node-role.kubernetes.io/worker": ""}, Policy: disruption.PoolPolicy{ConsolidateAfter: &after},
+			NodeLabels:   map[string]string{"disk": "ssd"}, Policy: disruption.PoolPolicy{ConsolidateAfter: &after},
 		}},
 		Hosts: []disruption.Host{{
 			Key: key("host-1"), NodeUUID: "0b9e2f6e-0f6f-4f0e-9d0f-3c6c5a1b2d3e", State: "provisioned", Online: true, PoweredOn: true, Consumer: "Metal3Machine " + ns + "/m3-1",

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,42 +164,7 @@ func (p *throttle) samePlan(wanted func(api.Plan) bool) (plan api.Plan, file str
 	if here := p.must("plan", "--state", file, "-o", "json"); here != live {
 		p.Errorf("the plan of the export is\n%s\nand the throttle's\n%s", here, live)
 	}
-	p.sameAnswer()
 	return plan, file
-}
-
-// sameAnswer compares what the API answers: the plan, and what disruption.Plan makes of the state.
-func (p *throttle) sameAnswer() {
-	p.Helper()
-	var body, text string
-	var d *disruption.Document
-	await(p.T, "plan and state of the same moment", func() bool {
-		var codes [2]int
-		codes[0], body = p.get(p.at.API + "/v1/plan")
-		codes[1], text = p.get(p.at.API + "/v1/plan/state")
-		if codes != [2]int{http.StatusOK, http.StatusOK} {
-			p.Fatal(codes, body, text)
-		}
-		var plan api.Plan
-		var err [2]error
-		err[0] = json.Unmarshal([]byte(body), &plan)
-		d, err[1] = disruption.ReadDocument(strings.NewReader(text))
-		if errors.Join(err[:]...) != nil {
-			p.Fatal(err)
-		}
-		return plan.MadeAt.Equal(d.State.TakenAt)
-	}, func() string { return body })
-	plan, err := disruption.Plan(p.Context(), &d.State, d.Config, d.State.TakenAt)
-	if err != nil {
-		p.Fatal(err)
-	}
-	want, err := json.Marshal(plan)
-	if err != nil {
-		p.Fatal(err)
-	}
-	if got := strings.TrimSpace(body); got != string(want) {
-		p.Errorf("GET /v1/plan answers\n%s\nand the plan of GET /v1/plan/state is\n%s", got, want)
-	}
 }
 
 // acts reports whether a plan does that to that host alone.
@@ -210,7 +174,7 @@ func acts(plan api.Plan, method api.PlanMethod, decision api.PlanDecision, host 
 }
 
 // TestThePlanOfLiveObjectsIsThatOfTheirExport: what `serve` plans of live objects, with the rights of the component
-// alone, is what is planned of the file that it exports, byte for byte; by the commands as by the API.
+// alone, is what is planned of the file that it exports, byte for byte.
 func TestThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "plan")
