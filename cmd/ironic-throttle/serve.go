@@ -43,7 +43,7 @@ func (p *process) serveCommand() *cobra.Command {
 	var advanced bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "watch Ironic and answer who may start",
-		Long: serveHelp, Example: serveExample, Args: cobra.NoArgs,
+		Long: serveHelp, Example: serveExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if advanced {
 				config.ShowAdvanced(cmd.Flags())
