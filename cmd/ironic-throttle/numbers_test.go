@@ -78,7 +78,7 @@ func TestWrongNumbersInSettingsNameSettingValuePlaceAndRule(t *testing.T) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		kind := f.Value.Type()
 		name := variable.FindStringSubmatch(f.Usage)
-		if !slices.Contains([]string{"number", "duration", "switch", "size", "decimal"}, kind) || name == nil {
+		if !slices.Contains([]string{"number", "duration", "boolfunc"}, kind) || name == nil {
 			return
 		}
 		key := regexp.MustCompile("-.").ReplaceAllStringFunc(f.Name, func(s string) string { return strings.ToUpper(s[1:]) })

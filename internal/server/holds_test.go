@@ -67,7 +67,7 @@ func TestRefusedReleases(t *testing.T) {
 		field string
 		want  string
 	}{
-		{api.ErrNoHold, http.StatusNotFound, "name", "metal3/host-1 is no failed host"},
+		{api.ErrNoHold, http.StatusNotFound, "name", "metal3/host-1 has not failed, or is not known"},
 		{&api.EpisodeError{Given: "e-1", Present: "e-2"}, http.StatusConflict, "episode", `which is "e-2"`},
 		{errors.New("sesame"), http.StatusInternalServerError, "", "internal error"},
 	} {

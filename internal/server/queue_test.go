@@ -59,7 +59,7 @@ func TestQueueRefusesWhatItCannotRead(t *testing.T) {
 		{"limit=%ff", "limit", `"?"`},
 		{"limit=1&limit=1", "limit", "is given twice"},
 		{"pool=rack1&pool=rack2", "pool", "is given twice"},
-		{"pool=rack2", "pool", `pool: "rack2" has no queue of its own, only "", "rack1"`},
+		{"pool=rack2", "pool", `pool: "rack2" has no limit of its own, known are rack1`},
 		{"Limit=1", "Limit", "known are limit, namespace, pool, reason"},
 		{"tenant=metal3", "tenant", "known are limit, namespace, pool, reason"},
 		{"reason=ful", "reason", `reason: "ful" is not one of full, turn,`},

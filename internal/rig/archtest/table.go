@@ -57,7 +57,7 @@ var table = map[string]imports{
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
-	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "golang.org/x/sync/errgroup"}},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile", "internal/secret"}, outside: []string{gophercl, "golang.org/x/sync/errgroup"}},
 	"pkg/slots":     {house: []string{"pkg/breaker", "pkg/ironic", "pkg/api"}}, // a slot has the permit of a breaker
 	"pkg/fairshare": {house: []string{"pkg/slots"}},
 	"pkg/breaker":   {},
@@ -71,8 +71,9 @@ var table = map[string]imports{
 	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
 	"pkg/admission":         {house: []string{"internal/nearest", "pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
+	"internal/secret":    {},
 	"internal/logging":   {},
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
