@@ -131,28 +131,3 @@ func TestNothingIsPlannedUnlessItIsSetAndNothingExecuted(t *testing.T) {
 		}
 	}
 }
-
-// What is exported gives the same plan as the throttle showed.
-func TestThePlanIsThatOfItsDocument(t *testing.T) {
-	play(t, planning(nil), func(s *stage) {
-		s.pass(70 * time.Second)
-		d, w := s.planned(), s.get("/v1/plan")
-		if w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-		plan, err := disruption.Plan(t.Context(), &d.State, d.Config, d.State.TakenAt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if plan.Actions == nil {
-			plan.Actions = []api.PlanAction{}
-		}
-		want, err := json.Marshal(plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.TrimSpace(w.Body.String()); got != string(want) {
-			t.Errorf("%s, of the document %s", got, want)
-		}
-	})
-}
