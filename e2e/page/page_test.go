@@ -122,13 +122,13 @@ func TestFiveThousandWaitingHosts(t *testing.T) {
 	}
 	b := open(t, s.at.API)
 	first := b.painted(s.at.API + "/")
-	if got := b.text("#queue"); !strings.Contains(got, "5000 hosts wait") {
+	if got := b.text("#queue"); !strings.Contains(got, "5000 waiting") {
 		t.Fatalf("queue: %s", got)
 	}
 	b.await("refresh", `document.getElementById("connection").textContent === "up to date"`)
 	for i := range late { // each is a change, and a refresh
 		ask(firstSlots + hosts + i)
-		b.await("one more", fmt.Sprintf(`document.getElementById("queue").innerText.includes("%d hosts wait")`, hosts+i+1))
+		b.await("one more", fmt.Sprintf(`document.getElementById("queue").innerText.includes("%d waiting")`, hosts+i+1))
 	}
 	call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	usual := b.memory()
