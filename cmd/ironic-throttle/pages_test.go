@@ -41,7 +41,7 @@ func shown(t *testing.T, page, command string) string {
 // what docs/commands.md shows.
 func TestCommandsPageShowsWhatIsPrinted(t *testing.T) {
 	for command, answer := range map[string]string{
-		"check metal3/host-0 --op inspect": `{"reason":"full","message":"no slot is free: 20 of 20 occupied, 57 waiting, this is number 12, its turn comes in about 25m, at most 50m for nine of ten","retryAfterSeconds":90,"position":12,
+		"check metal3/host-0 --op inspect": `{"reason":"full","message":"no slot is free (20 of 20 taken, 57 waiting); this is number 12, its turn comes in about 25m (90 % within 50m)","retryAfterSeconds":90,"position":12,
 			"slots":{"limit":20,"occupied":20,"leased":3,"booting":1,"waiting":57}}`,
 		"holds": `{"timeout":"48h0m0s","stage":"retry","hosts":[
 			{"namespace":"metal3","name":"host-1","episode":"f12c4f8aaacc","kind":"deployment","state":"deploy failed","failures":2,"held":true,

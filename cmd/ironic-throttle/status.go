@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,95 +13,94 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const statusHelp = `Shows what a running throttle knows, and which address answered: how fresh its view of Ironic is, how many
-slots are taken and by whom since when, who is next in the queue, what failures stop,
-and warnings. With -o json it is /v1/status as it is, which has no queue.
+const statusHelp = `Shows what matters now: how many slots are taken, by whom and for how long, who is next,
+what failures stop, and warnings. -o wide adds the rest: version, address, age of the
+view, tenants, cluster, totals, nodes, in lines of any length. -o json is /v1/status.
 
-With --watch it shows that again and again until it is interrupted: on a terminal in
-the same place, else one block after the other; with -o json as one line of JSON each.
-It goes on while the throttle cannot be reached.
-
-A terminal gets one screen, in lines of its width: UUIDs are shortened first, then long
-texts are broken and columns left out, and of each table the first rows are shown. A
-pipe gets everything.
+A terminal gets one screen in lines of its width, a pipe all rows. With --watch it is
+shown again and again until it is interrupted, also while the throttle cannot be
+reached; with -o json as one line of JSON each.
 
 Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached (--watch: at
 the last try).`
 
 const statusExample = `  ironic-throttle status
   ironic-throttle status --watch --interval 1s
+  ironic-throttle status -o wide
   ironic-throttle status -o json | jq .slots.total.free`
 
 // minInterval keeps a watch from being a load.
 const minInterval = 100 * time.Millisecond
 
 func (p *process) statusCommand() *cobra.Command {
-	var to remote
+	view := statusView{process: p, interval: 2 * time.Second}
 	var watch bool
-	interval := 2 * time.Second
 	cmd := &cobra.Command{
 		Use: "status", Short: "show the slots and who holds them",
 		Long: statusHelp, Example: statusExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if interval < minInterval {
-				return fmt.Errorf("--interval %v: must be at least %v", interval, minInterval)
+			if view.interval < minInterval {
+				return fmt.Errorf("--interval %v: must be at least %v", view.interval, minInterval)
 			}
-			client, err := to.client()
+			client, err := view.to.client()
 			if err != nil {
 				return err
 			}
 			defer client.CloseIdleConnections()
-			fetch := p.statusSource(client, to)
+			fetch := func(ctx context.Context) (statusview.Content, error) { return view.fetch(ctx, client) }
 			if watch {
-				return p.repeatStatus(cmd.Context(), fetch, interval)
+				return view.repeat(cmd.Context(), fetch)
 			}
 			seen, err := fetch(cmd.Context())
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if p.JSON {
+			case p.JSON:
 				return p.PrintJSON(seen.Status)
 			}
-			return p.Print(statusview.Text(seen, p.Columns()))
+			return p.Print(view.text(seen))
 		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
-	fs.DurationVar(&interval, "interval", interval, "pause between two refreshes of --watch")
-	p.remoteFlags(fs, &to)
+	fs.DurationVar(&view.interval, "interval", view.interval, "pause between two refreshes of --watch")
+	p.Output(fs, &view.wide)
+	p.remoteFlags(fs, &view.to)
 	return cmd
 }
 
-type statusSource func(context.Context) (statusview.Content, error)
-
-// statusSource fetches what status shows: the queue is for people. A throttle that is
-// older than this command may have none. Its errors have their exit codes.
-func (p *process) statusSource(client *api.Client, to remote) statusSource {
-	return func(ctx context.Context) (shown statusview.Content, err error) {
-		shown.Server = to.server
-		if shown.Status, err = client.Status(ctx); err != nil {
-			return shown, to.explain(clientError(err))
-		}
-		if p.JSON {
-			return shown, nil
-		}
-		var answered *api.Error
-		shown.Queue, err = client.Queue(ctx, statusview.QueueRows)
-		if errors.As(err, &answered) && answered.Code == http.StatusNotFound {
-			err = nil
-		}
-		if err != nil {
-			err = to.explain(clientError(err))
-		}
-		return shown, err
-	}
+// statusView is how status shows what it is told to show.
+type statusView struct {
+	*process
+	to       remote
+	wide     bool
+	interval time.Duration
 }
 
-// repeatStatus prints statuses until ctx ends; it returns the error of the last try, nil when
-// the end came in between.
-func (p *process) repeatStatus(ctx context.Context, fetch statusSource, interval time.Duration) error {
-	tick := time.NewTicker(interval)
+// fetch gets what status shows: the queue is for people. Its errors have their exit codes.
+func (v *statusView) fetch(ctx context.Context, client *api.Client) (shown statusview.Content, err error) {
+	shown.Server, shown.Wide = v.to.server, v.wide
+	shown.Status, err = client.Status(ctx)
+	if err == nil && !v.JSON {
+		shown.Queue, err = client.Queue(ctx, statusview.QueueRows)
+	}
+	if err != nil {
+		err = v.to.explain(clientError(err))
+	}
+	return shown, err
+}
+
+func (v *statusView) text(shown statusview.Content) string {
+	if v.wide {
+		return statusview.Text(shown, 0)
+	}
+	return statusview.Text(shown, v.Columns())
+}
+
+// repeat prints statuses until ctx ends; it returns the error of the last try, nil when the end came in between.
+func (v *statusView) repeat(ctx context.Context, fetch func(context.Context) (statusview.Content, error)) error {
+	tick := time.NewTicker(v.interval)
 	defer tick.Stop()
 	var last error
 	for first := true; ; first = false {
@@ -112,11 +109,11 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusSource, interval
 			return last
 		}
 		if err == nil {
-			if printErr := p.printStatus(shown, first); printErr != nil {
-				return printErr
+			if err := v.print(shown, first); err != nil {
+				return err
 			}
 		} else if last == nil {
-			fmt.Fprintf(p.Stderr, "error: %v\n", err) // once, not at each try
+			fmt.Fprintf(v.Stderr, "error: %v\n", err) // once, not at each try
 		}
 		last = err
 		select {
@@ -130,20 +127,18 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusSource, interval
 // clearScreen begins in the upper left corner of an empty terminal.
 const clearScreen = "\x1b[H\x1b[2J"
 
-func (p *process) printStatus(shown statusview.Content, first bool) error {
-	if p.JSON {
+func (v *statusView) print(shown statusview.Content, first bool) error {
+	switch {
+	case v.JSON:
 		text, err := json.Marshal(shown.Status)
 		if err != nil {
 			return cli.Exit(cli.No, fmt.Errorf("output: %w", err))
 		}
-		return p.Print(string(text) + "\n")
+		return v.Print(string(text) + "\n")
+	case cli.Terminal(v.Stdout):
+		return v.Print(clearScreen + v.text(shown))
+	case first:
+		return v.Print(v.text(shown))
 	}
-	text := statusview.Text(shown, p.Columns())
-	switch {
-	case cli.Terminal(p.Stdout):
-		text = clearScreen + text
-	case !first:
-		text = "\n" + text
-	}
-	return p.Print(text)
+	return v.Print("\n" + v.text(shown))
 }

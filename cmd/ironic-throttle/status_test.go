@@ -32,15 +32,16 @@ func TestWatchGoesOnWithoutAThrottle(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 			defer cancel()
 			asked := 0
-			err := p.repeatStatus(ctx, func(context.Context) (statusview.Content, error) {
+			view := statusView{process: p, interval: time.Second}
+			err := view.repeat(ctx, func(context.Context) (statusview.Content, error) {
 				err := row.answers[min(asked, len(row.answers)-1)]
 				asked++
-				return statusview.Content{Status: api.Status{Version: "v1"}}, err
-			}, time.Second)
+				return statusview.Content{Status: api.Status{Headline: "v1"}}, err
+			})
 			if !errors.Is(err, row.end) {
 				t.Errorf("%v: error %v, want %v", row.answers, err, row.end)
 			}
-			if n := strings.Count(out.String(), "throttle  v1"); n != row.shown {
+			if n := strings.Count(out.String(), "v1\nslots"); n != row.shown {
 				t.Errorf("%v: shown %d times, want %d", row.answers, n, row.shown)
 			}
 			if n := strings.Count(errs.String(), "error: away"); n != row.errors {

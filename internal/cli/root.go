@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Root makes root, which says what a program is for, the command of that program: with --output, --version, version,
@@ -21,7 +22,7 @@ func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.C
 	}
 	root.SilenceErrors, root.SilenceUsage, root.SuggestionsMinimumDistance = true, true, 2
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as 'version' does")
-	root.PersistentFlags().VarP(&formatFlag{json: &p.JSON}, "output", "o", "what is printed: text or json")
+	p.Output(root.PersistentFlags(), nil)
 	// It fails only for a flag that does not exist.
 	_ = root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]cobra.Completion{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -74,25 +75,35 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// formatFlag is --output.
-type formatFlag struct{ json *bool }
-
-// String implements pflag.Value.
-func (f *formatFlag) String() string {
-	if f.json != nil && *f.json {
-		return "json"
+// Output adds --output to fs: text or json, and wide where a command has more to show.
+func (p *Process) Output(fs *pflag.FlagSet, wide *bool) {
+	words := "text or json"
+	if wide != nil {
+		words = "text, wide or json"
 	}
-	return "text"
+	fs.VarP(&format{json: &p.JSON, wide: wide, words: words, now: "text"}, "output", "o", "what is printed: "+words)
 }
 
+// format is --output.
+type format struct {
+	json, wide *bool // wide: nil where there is no more to show
+	words, now string
+}
+
+// String implements pflag.Value.
+func (f *format) String() string { return f.now }
+
 // Type implements pflag.Value.
-func (f *formatFlag) Type() string { return "format" }
+func (f *format) Type() string { return "format" }
 
 // Set implements pflag.Value.
-func (f *formatFlag) Set(text string) error {
-	if text != "text" && text != "json" {
-		return errors.New("must be text or json")
+func (f *format) Set(text string) error {
+	if text != "text" && text != "json" && (text != "wide" || f.wide == nil) {
+		return errors.New("must be " + f.words)
 	}
-	*f.json = text == "json"
+	f.now, *f.json = text, text == "json"
+	if f.wide != nil {
+		*f.wide = text == "wide"
+	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestTheRefusalTellsWhoWhyAndWhen(t *testing.T) {
 		got := s.put(2, ironic.TargetActive)
 		got.refused(api.ReasonFull)
 		code, text := got.fault()
-		for _, word := range []string{"ironic-throttle: full:", "1 of 1 occupied", "2 waiting", "number 2", "ask again in"} {
+		for _, word := range []string{"ironic-throttle: full:", "1 of 1 taken", "2 waiting", "number 2", "ask again in"} {
 			if !strings.Contains(text, word) {
 				t.Errorf("%q lacks %q", text, word)
 			}

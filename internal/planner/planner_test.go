@@ -77,6 +77,9 @@ func TestTheClusterIsReadOnceInAWhile(t *testing.T) {
 			if e, known, err := s.Explain(t.Context(), "metal3", "host-1"); e.Host != "metal3/host-1" || !known || err != nil {
 				t.Errorf("%+v, %t, %v", e, known, err)
 			}
+			if _, known, err := s.Explain(t.Context(), "", "host-1"); known || err != nil {
+				t.Error(known, err)
+			}
 			pass(time.Second)
 		}
 		if s.cluster.reads != 1 {
@@ -109,17 +112,6 @@ func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
 		}
 		if d.Version != 1 || d.Config.PreemptibleOptions != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
 			t.Errorf("%+v of a plan of %v", d, plan.MadeAt)
-		}
-	})
-}
-
-func TestAHostThatIsNotThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := staged()
-		for _, host := range []disruption.Key{{Namespace: "metal3", Name: "host-2"}, {Namespace: "other", Name: "host-1"}, {Name: "host-1"}} {
-			if e, known, err := s.Explain(t.Context(), host.Namespace, host.Name); known || err != nil || e.Host != "" {
-				t.Errorf("%s: %+v, %t, %v", host, e, known, err)
-			}
 		}
 	})
 }

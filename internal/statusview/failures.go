@@ -5,44 +5,35 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// causeRows is how many causes of a breaker are shown.
-const causeRows = 5
-
-// The states of a breaker that are shown in another way than others.
 const (
-	closed   = "CLOSED"
-	open     = "OPEN"
-	halfOpen = "HALF_OPEN"
+	causeRows    = 5 // causes of a breaker that are shown
+	causeIndent  = 6
+	reasonIndent = 4
 )
 
 // failures says what failures stop now.
 func (p *page) failures(s api.Status) {
-	for _, b := range s.Breakers {
-		if b.State != closed {
-			p.fieldf("breaker", "%s", breakerText(b))
-		}
-	}
+	open := slices.DeleteFunc(slices.Clone(s.Breakers), func(b api.Breaker) bool { return b.State == "CLOSED" })
+	p.fields("breaker", len(open), func(i int) string { return breakerText(open[i]) })
 	if h := s.Holds; h != nil && h.Held+h.Failed > 0 {
 		p.fieldf("holds", "%s", holdsText(h.Held, h.Failed))
 	}
-	for _, of := range s.Storm.Pools {
-		if of.Paused {
-			p.fieldf("paused", "%s", poolText(of))
-		}
-	}
+	paused := slices.DeleteFunc(slices.Clone(s.Storm.Pools), func(of api.PoolFailures) bool { return !of.Paused })
+	p.fields("paused", len(paused), func(i int) string { return poolText(paused[i]) })
 }
 
 // breakerText is one that is not closed, with what happens next and its first cause.
 func breakerText(b api.Breaker) string {
 	text := b.Scope + " " + b.State
 	switch b.State {
-	case open:
+	case "OPEN":
 		text += ", probes in " + age(b.TimeToRecovery)
-	case halfOpen:
+	case "HALF_OPEN":
 		text += fmt.Sprintf(", %d of %d probes at work", b.Probes, b.ProbeLimit)
 	}
 	if b.Tripped {
@@ -59,7 +50,8 @@ func holdsText(held, failed int) string {
 }
 
 func poolText(p api.PoolFailures) string {
-	text := fmt.Sprintf("%s: %d of %d failed, %d allowed", cmp.Or(p.Pool, "hosts without a conductor group"), p.Failed, p.Hosts, p.Allowed)
+	text := fmt.Sprintf("%s: %d of %d failed, %d allowed", cmp.Or(p.Pool, "hosts without a conductor group"), p.Failed, p.Hosts,
+		p.Allowed)
 	if p.Paused {
 		text += ": gets no new hosts"
 	}
@@ -68,11 +60,12 @@ func poolText(p api.PoolFailures) string {
 
 // Breakers returns b as text.
 func Breakers(b api.Breakers, width int) string {
+	p := &page{width: width}
 	switch {
 	case !b.Enabled:
-		return "there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false\n"
+		p.cut("there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false")
 	case len(b.Breakers) == 0:
-		return "nothing has happened yet that a breaker could count\n"
+		p.cut("nothing has happened yet that a breaker could count")
 	}
 	t := newTable("SCOPE", "STATE", "FAILURES", "PROBES", "RECOVERY")
 	for _, x := range b.Breakers {
@@ -80,23 +73,20 @@ func Breakers(b api.Breakers, width int) string {
 		if x.Tripped {
 			state += " by hand"
 		}
-		if x.State == halfOpen {
+		if x.State == "HALF_OPEN" {
 			probes = fmt.Sprintf("%d of %d", x.Probes, x.ProbeLimit)
 		}
-		if x.State == open {
+		if x.State == "OPEN" {
 			recovery = "in " + age(x.TimeToRecovery)
 		}
 		t.row(x.Scope, state, fmt.Sprintf("%d of %d", x.RecentFailures, x.FailureThreshold), probes, recovery)
 	}
-	p := &page{width: width}
-	p.rows(t, nil)
+	p.table(t, 0, "", nil)
 	for _, x := range b.Breakers {
 		p.causes(x)
 	}
 	return p.String()
 }
-
-const causeIndent = 6
 
 // causes are why hosts of a scope failed, after an empty line.
 func (p *page) causes(b api.Breaker) {
@@ -107,12 +97,8 @@ func (p *page) causes(b api.Breaker) {
 	p.cut("causes in " + b.Scope)
 	for _, c := range b.Causes[:min(len(b.Causes), causeRows)] {
 		p.say(causeIndent, fmt.Sprintf("  %d x %s", c.Count, c.Text))
-		var hosts []string
-		for _, h := range c.Hosts {
-			hosts = append(hosts, hostName(h))
-		}
-		if len(hosts) > 0 {
-			p.cut(strings.Repeat(" ", causeIndent) + "such as " + strings.Join(hosts, ", "))
+		if len(c.Hosts) > 0 {
+			p.cut(strings.Repeat(" ", causeIndent) + "such as " + strings.ReplaceAll(strings.Join(c.Hosts, ", "), "~", "/"))
 		}
 	}
 	if more := len(b.Causes) - causeRows; more > 0 {
@@ -120,22 +106,28 @@ func (p *page) causes(b api.Breaker) {
 	}
 }
 
-const reasonIndent = 4
-
 // Holds returns h as text: the failed hosts, each with its cause below it.
 func Holds(h api.Holds, width int) string {
 	p := &page{width: width}
+	t := newTable("HOST", "KIND", "FAILURES", "SINCE", "HELD", "EPISODE")
+	t.spare = []string{"FAILURES", "EPISODE"}
 	held := 0
 	for _, x := range h.Hosts {
-		if x.Held {
+		text := "no"
+		switch {
+		case x.Held:
+			text = "for " + age(x.RemainingSeconds)
 			held++
+		case x.Released:
+			text = "released"
 		}
+		t.row(holdName(x), x.Kind, fmt.Sprint(x.Failures), api.Instant(x.Since), text, x.Episode)
 	}
-	if h.Timeout == "0s" {
-		p.fieldf("hold-off", "off")
-	} else {
-		p.fieldf("hold-off", "%s, stage %s", h.Timeout, h.Stage)
+	text := "off"
+	if timeout, err := time.ParseDuration(h.Timeout); err == nil && timeout > 0 {
+		text = api.Age(timeout) + ", stage " + h.Stage
 	}
+	p.fieldf("hold-off", "%s", text)
 	p.fieldf("holds", "%s", holdsText(held, len(h.Hosts)-held))
 	for _, of := range h.Pools {
 		if of.Failed > 0 {
@@ -144,11 +136,6 @@ func Holds(h api.Holds, width int) string {
 	}
 	if h.Unsaved > 0 {
 		p.fieldf("warning", "%d changes of holds are not saved yet", h.Unsaved)
-	}
-	t := newTable("HOST", "KIND", "FAILURES", "SINCE (UTC)", "HELD", "EPISODE")
-	t.spare = []string{"EPISODE", "FAILURES"}
-	for _, x := range h.Hosts {
-		t.row(holdName(x), x.Kind, fmt.Sprint(x.Failures), x.Since.UTC().Format("Jan _2 15:04"), heldText(x), x.Episode)
 	}
 	p.table(t, 0, "", func(i int) {
 		x := h.Hosts[i]
@@ -161,47 +148,26 @@ func Holds(h api.Holds, width int) string {
 
 // holdName is what the command takes to release x.
 func holdName(x api.Hold) string {
-	switch {
-	case x.Name == "":
-		return x.NodeUUID
-	case x.Namespace == "":
-		return x.Name
+	if x.Namespace == "" {
+		return cmp.Or(x.Name, x.NodeUUID)
 	}
 	return x.Namespace + "/" + x.Name
 }
 
-func heldText(x api.Hold) string {
-	switch {
-	case x.Held:
-		return "for " + age(x.RemainingSeconds)
-	case x.Released:
-		return "released"
-	}
-	return "no"
-}
-
 // Release returns what a release did as plain text.
 func Release(a api.ReleaseAnswer) string {
-	p := &page{}
-	p.fieldf("host", "%s", holdName(a.Hold))
-	p.fieldf("released", "%s", yesNo(a.Released))
-	p.fieldf("message", "%s", a.Message)
-	return p.String()
+	return fields("host", holdName(a.Hold), "released", yesNo(a.Released), "message", a.Message)
 }
 
 // BreakerChange returns what a reset or trip did as plain text.
 func BreakerChange(a api.BreakerAnswer) string {
-	p := &page{}
-	p.fieldf("scope", "%s", a.Breaker.Scope)
-	p.fieldf("state", "%s", a.Breaker.State)
-	p.fieldf("changed", "%s", yesNo(a.Changed))
-	p.fieldf("message", "%s", a.Message)
-	return p.String()
+	return fields("scope", a.Breaker.Scope, "state", a.Breaker.State, "changed", yesNo(a.Changed), "message", a.Message)
 }
 
-func yesNo(b bool) string {
-	if b {
-		return "yes"
+func fields(pairs ...string) string {
+	p := &page{}
+	for ; len(pairs) > 1; pairs = pairs[2:] {
+		p.fieldf(pairs[0], "%s", pairs[1])
 	}
-	return "no"
+	return p.String()
 }

@@ -2,11 +2,13 @@ package statusview
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // page collects lines of a terminal that is width characters wide; 0: they may have any length, as a pipe or a file gets
@@ -17,12 +19,9 @@ type page struct {
 }
 
 const (
-	// fieldIndent is where the text of a field begins.
-	fieldIndent = 10
-	// maxFolds is how many lines a long text is broken into.
-	maxFolds = 3
-	// unfolded is a width below which nothing is broken, only cut.
-	unfolded = 20
+	fieldIndent = 10 // where the text of a field begins
+	maxFolds    = 3  // lines into which a long text is broken
+	unfolded    = 20 // a width below which nothing is broken, only cut
 )
 
 // say adds text, broken at blanks where it is too long; all its lines but the first are indented.
@@ -35,6 +34,25 @@ func (p *page) say(indent int, text string) {
 // fieldf adds a text with a name before it.
 func (p *page) fieldf(name, format string, args ...any) {
 	p.say(fieldIndent, fmt.Sprintf("%-9s ", name)+fmt.Sprintf(format, args...))
+}
+
+// fields adds n texts of one name, on a terminal the first ones.
+func (p *page) fields(name string, n int, text func(i int) string) {
+	shown := min(n, p.most(sameLines))
+	for i := range shown {
+		p.fieldf(name, "%s", text(i))
+	}
+	if n > shown {
+		p.fieldf(name, "... and %d more", n-shown)
+	}
+}
+
+// most is n on a terminal; a pipe gets all.
+func (p *page) most(n int) int {
+	if p.width == 0 {
+		return math.MaxInt
+	}
+	return n
 }
 
 // cut adds text as one line, of which what does not fit is cut off.
@@ -58,17 +76,13 @@ func fold(text string, width, indent int) []string {
 	if width <= 0 || columns(text) <= width {
 		return []string{text}
 	}
-	rest := shortUUIDs(text)
-	if width < unfolded {
-		return []string{clip(rest, width)}
-	}
 	var out []string
-	for columns(rest) > width && len(out) < maxFolds-1 {
-		head := string([]rune(rest)[:width+1])
-		at := strings.LastIndex(head, " ")
-		if strings.TrimSpace(head[:max(at, 0)]) == "" { // one long word
-			head = string([]rune(rest)[:width])
-			at = len(head)
+	rest := shortUUIDs(text)
+	for columns(rest) > width && len(out) < maxFolds-1 && width >= unfolded {
+		letters := []rune(rest)
+		at := strings.LastIndex(string(letters[:width+1]), " ")
+		if strings.TrimSpace(rest[:max(at, 0)]) == "" { // one long word
+			at = len(string(letters[:width]))
 		}
 		out = append(out, rest[:at])
 		rest = strings.Repeat(" ", indent) + strings.TrimLeft(rest[at:], " ")
@@ -84,16 +98,6 @@ func clip(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// cutMiddle is clip for names, which differ at their ends.
-func cutMiddle(text string, width int) string {
-	letters := []rune(text)
-	if len(letters) <= width {
-		return text
-	}
-	tail := width / 2
-	return string(letters[:width-1-tail]) + "…" + string(letters[len(letters)-tail:])
-}
-
 // printable keeps foreign text from breaking a line or steering a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -104,12 +108,10 @@ func printable(text string) string {
 	}, text)
 }
 
-// age is a number of seconds, to the second.
-func age(seconds float64) string {
-	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
-}
+// age is a number of seconds as people read it.
+func age(seconds float64) string { return api.Seconds(seconds) }
 
-// hostName turns BMO's node name namespace~name into what check takes.
+// hostName turns BMO's node name namespace~name into what commands take.
 func hostName(name string) string { return strings.Replace(name, "~", "/", 1) }
 
 // counted joins the counts that are not zero, such as "2 failed".
@@ -121,4 +123,11 @@ func counted(parts ...any) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }

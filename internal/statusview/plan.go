@@ -256,7 +256,7 @@ func PlanExplanation(e api.PlanExplanation, width int) string {
 	for _, c := range e.Conditions {
 		t.row(c.Type, yesNo(c.Met), c.Message)
 	}
-	if width > 0 && sum(t.widths()) > width { // a message that is cut says nothing
+	if width > 0 && t.width() > width { // a message that is cut says nothing
 		p.cut("")
 		for _, c := range e.Conditions {
 			p.say(len("yes "), fmt.Sprintf("%-3s %s: %s", yesNo(c.Met), c.Type, c.Message))

@@ -50,7 +50,7 @@ metal3/far  19     1     -
 metal3/off  0      0     no route to host
 
 HOST                DECISION  REASON         SAVING/H  COST  SLOTS  MINUTES  PAYBACK
-metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h30m0s
+metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h30m
   hosts: metal3/worker-4, metal3/worker-5
   3 pods fit on worker-1 and worker-2.
   No pod has come or gone for 2h.

@@ -16,7 +16,7 @@ func TestWhatIsBeingCarriedOutIsShownFirst(t *testing.T) {
 		Step: "Machine metal3/m-3 goes, then host metal3/host-3 is cleaned", WaitsFor: "Machine metal3/m-3 is being deleted",
 		Since: time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC),
 	}}
-	want := `Being carried out: release of metal3/host-3 (Empty): Machine metal3/m-3 goes, then host metal3/host-3 is cleaned, for 4m0s
+	want := `Being carried out: release of metal3/host-3 (Empty): Machine metal3/m-3 goes, then host metal3/host-3 is cleaned, for 4m
 waits     Machine metal3/m-3 is being deleted
 
 Nothing could be released or provisioned again
@@ -28,7 +28,7 @@ Nothing could be released or provisioned again
 	r.Decision, r.Reason, r.Replacement, r.Hosts = api.PlanReplace, api.PlanUnderutilized, "metal3/spare", []string{"metal3/host-3", "metal3/host-4"}
 	r.Step, r.WaitsFor, r.Stuck, r.LastError = "node n-3 is drained", "3 pods leave node n-3", true, "pods: forbidden\x1b[2J"
 	want = `Being carried out: replace of metal3/host-3, metal3/host-4 by metal3/spare
-(Underutilized): node n-3 is drained, for 4m0s
+(Underutilized): node n-3 is drained, for 4m
 waits     3 pods leave node n-3
 error     pods: forbidden?[2J
 stuck     this takes longer than it should: docs/planned-work.md, "When it is

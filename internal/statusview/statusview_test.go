@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -13,225 +14,215 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// example has something in every part.
-func example() Content { return Content{Status: exampleStatus(), Queue: exampleQueue()} }
-
-func exampleStatus() api.Status {
-	return api.Status{
-		Version: "v1.2.3", Mode: "observe", Headline: "2 of 20 slots are taken.",
-		View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.4, Polls: 12, BusyNodes: 3},
-		Slots: api.SlotsView{
-			Total: api.Slots{Limit: 20, Occupied: 2, Free: 18, Leased: 1, Booting: 1, Waiting: 7},
-			Pools: map[string]api.Slots{"rack1": {Limit: 1, Occupied: 1}},
-			Occupants: []api.Occupant{
-				{NodeUUID: "u-1", Name: "metal3~host-1", Pool: "rack1", Kind: "adopted", State: "deploying", Busy: true, SinceSeconds: 5400, Stuck: true},
-				{Name: "metal3~host-2", Kind: "granted", Op: api.OpProvision, SinceSeconds: 3.2, Counted: true},
-			},
-		},
-		Asks:     []api.Count{{Reason: api.ReasonGranted, Count: 1}, {Reason: api.ReasonObserve, Count: 7}, {Reason: api.ReasonStale}},
-		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 7}},
-		Totals:   api.Totals{Granted: 1, Adopted: 1, WrittenOff: 1},
-		Sizing:   exampleSizing(),
-		Warnings: []string{"more workers than slots"},
-	}
-}
-
-func exampleSizing() api.Sizing {
-	return api.Sizing{Mode: "fixed", Pools: []api.PoolSizing{
-		{Limit: 20, Ceiling: 20, Recommended: 25, Verdict: api.SizingRaise, Evidence: "60 boots at 20 slots lost none, and none took longer than without load"},
-		{Pool: "rack1", Limit: 1, Ceiling: 1, Verdict: api.SizingUnknown},
-	}}
-}
+const someUUID = "3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
 
 func seconds(s float64) *float64 { return &s }
 
-func exampleQueue() api.Queue {
-	return api.Queue{Pools: []api.PoolQueue{
-		{
-			Limit: 20, Free: 1, Waiting: 7, Due: 1, Silent: 2, Stopped: 3, MeanSlotSeconds: 1200,
-			FailingOpen: true, FailingAllowed: 5, FailingHeld: 3,
-			Tenants: []api.TenantQueue{
-				{Tenant: "dev", Weight: 0.5, Holding: 1, Waiting: 2, Granted: 2},
-				{Tenant: "", Weight: 1},
-				{Tenant: "metal3", Weight: 3, Holding: 14, Waiting: 5, Failing: 1, Granted: 40},
-			},
-			Hosts: []api.QueuedHost{
-				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Due: true, WaitedSeconds: 600, ExpectSeconds: seconds(5)},
-				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, WaitedSeconds: 61, ExpectSeconds: seconds(90), AtMostSeconds: seconds(200)},
-				{Position: 6, Name: "dev~host-8", Reason: api.ReasonFull, Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: seconds(3600)},
+// night is a bad one: everything that can be wrong is.
+func night() Content {
+	const cause = "Timeout reached while waiting for callback for node, which is what a DHCP server that is down looks like"
+	s := api.Status{
+		Version: "v1.2.3", Mode: "observe", Headline: "Two things are wrong.", Warnings: []string{"more workers than slots"},
+		View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.4, BusyNodes: 3, LastError: "no route to host"},
+		Slots: api.SlotsView{
+			Total: api.Slots{Limit: 20, Occupied: 2, Free: 18, Leased: 1, Booting: 1, Waiting: 7},
+			Pools: map[string]api.Slots{"rack1": {Limit: 1, Occupied: 1}, "idle": {Limit: 9}},
+			Occupants: []api.Occupant{
+				{Name: "metal3~host-2", Kind: "granted", Op: api.OpProvision, SinceSeconds: 3.2, Counted: true},
+				{NodeUUID: someUUID, Name: "metal3~host-1", Kind: "adopted", State: "deploying", SinceSeconds: 5400, Stuck: true},
 			},
 		},
-		{Pool: "rack1", Limit: 1, Waiting: 1, Hosts: []api.QueuedHost{{Position: 1, Name: "bare", Lane: "healthy"}}},
-		{Pool: "rack2", Limit: 1},
-	}}
+		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 7}}, Totals: api.Totals{Granted: 1, WrittenOff: 1},
+		Sizing: api.Sizing{Pools: []api.PoolSizing{{Limit: 20, Ceiling: 20, Recommended: 12, Evidence: "boots are slow"}}},
+		Breakers: []api.Breaker{
+			{Scope: "group:rack1", State: "OPEN", RecentFailures: 3, FailureThreshold: 3, ProbeLimit: 2, TimeToRecovery: 840,
+				Causes: []api.BreakerCause{{Text: cause, Count: 2, Hosts: []string{"metal3~h-1", "metal3~h-2"}}, {Text: "once", Count: 1}}},
+			{Scope: "group:rack2", State: "OPEN", FailureThreshold: 3, TimeToRecovery: 1800, Tripped: true},
+			{Scope: "group:rack3", State: "CLOSED", RecentFailures: 1, FailureThreshold: 3},
+			{Scope: "ironic", State: "HALF_OPEN", RecentFailures: 10, FailureThreshold: 10, Probes: 1, ProbeLimit: 2},
+		},
+		Holds: &api.HoldCounts{Held: 4, Failed: 2},
+		Storm: api.Storm{Pools: []api.PoolFailures{{Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}, {Pool: "rack2"}}},
+		Cluster: &api.Cluster{Hosts: 70, Errors: map[string]int{"power": 3}, Leader: &api.Leader{Holder: "throttle-1"},
+			Operator: &api.Operator{Workers: 32, WorkersFrom: "its environment"}},
+	}
+	return Content{Server: "http://127.0.0.1:8087", Status: s, Queue: api.Queue{Pools: []api.PoolQueue{
+		{
+			Waiting: 7, Silent: 2, Stopped: 3, Tenants: []api.TenantQueue{{Tenant: "dev", Waiting: 2}, {Tenant: "idle"}, {Tenant: "qa", Waiting: 5}},
+			Hosts: []api.QueuedHost{
+				{Position: 1, Name: "metal3~host-9", WaitedSeconds: 600, ExpectSeconds: seconds(5)},
+				{Position: 2, NodeUUID: "u-7", Errors: 3, WaitedSeconds: 61, Reason: api.ReasonFull, ExpectSeconds: seconds(90), AtMostSeconds: seconds(200)},
+			},
+		},
+		{Pool: "rack1", Waiting: 1, Hosts: []api.QueuedHost{{Position: 1, Name: "bare"}}},
+	}}}
 }
 
-func TestText(t *testing.T) {
-	want := `2 of 20 slots are taken.
-throttle  v1.2.3, mode observe: nothing is refused
-view      fresh, 2s old
-slots     2 of 20 occupied, 18 free, 1 not at work yet, 1 booting without a slot, 7 waiting
-pool      rack1: 1 of 1 occupied, 0 free
-limit     20 (fixed), recommended limit: 25. 60 boots at 20 slots lost none, and none took longer than without load.
-queue     7 waiting, 3 stopped, 2 silent for too long
-refusals  enforce would have said: 7 full
-totals    1 granted, 1 adopted, 1 written off as stuck
+func differs(t *testing.T, got, want string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusHasWhatAnOperatorActsOn(t *testing.T) {
+	differs(t, Text(night(), 80), `Two things are wrong.
+slots     2 of 20 taken, 1 not at work yet, 1 booting without a slot, 7 waiting,
+          3 stopped, 2 silent for too long
+pool      rack1: 1 of 1 taken
+limit     20, recommended 12 (boots are slow)
+breaker   group:rack1 OPEN, probes in 14m; 2 x Timeout reached while waiting for
+          callback for node, which is what a DHCP server that is down looks like
+breaker   group:rack2 OPEN, probes in 30m, by hand
+breaker   ironic HALF_OPEN, 1 of 2 probes at work
+holds     4 failed and left alone, 2 failed and not held
+paused    rack1: 5 of 10 failed, 4 allowed: gets no new hosts
+ironic    the last poll failed: no route to host
+standby   throttle-1 leads
+refusals  enforce would have said 7 full
 warning   more workers than slots
 
-HOST           KIND     OP         STATE      POOL   SINCE    NODE  NOTE
-metal3/host-1  adopted  -          deploying  rack1  1h30m0s  u-1   stuck, takes no slot
-metal3/host-2  granted  provision  -          -      3s       -     -
+WORKING        OP         STATE      SINCE  NOTE
+metal3/host-1  -          deploying  1h30m  stuck, adopted, takes no slot
+metal3/host-2  provision  -          3s     -
 
-TENANT  WEIGHT  SLOTS  WAITING  FAILING
-metal3  3       14     5        1
-dev     0.5     1      2        0
+NEXT  HOST           ERRORS  TOLD  WAITED  EXPECTED
+1     metal3/host-9  -       -     10m     in 5s
+2     u-7            3       full  1m      in 1m to 3m
+... and 5 hosts more
 
-PLACE  HOST           ERRORS  TOLD  WAITED  EXPECTED
-1      metal3/host-9  0       -     10m0s   in 5s
-2      u-7            3       -     1m1s    in 1m30s to 3m20s
-6      dev/host-8     0       full  3s      in 1h0m0s
-... and 4 hosts more
-
-PLACE OF rack1  HOST  ERRORS  WAITED  EXPECTED
-1               bare  0       0s      not known yet
-`
-	if diff := cmp.Diff(want, Text(example(), 0)); diff != "" {
-		t.Errorf("text (-want +got):\n%s", diff)
+NEXT OF rack1  HOST  WAITED  EXPECTED
+1              bare  0s      not known yet
+`)
+	c := night()
+	c.Wide = true
+	for _, line := range []string{
+		"throttle  v1.2.3 at http://127.0.0.1:8087, mode observe\n", "view      last complete poll of Ironic 2s ago, 3 nodes at work\n",
+		"cluster   70 BareMetalHosts, 3 with \"power\"\n", "BMO       32 workers (its environment)\n",
+		"totals    1 granted, 1 written off as stuck\n", "\nqa      0       0      5        0\n",
+		"\nmetal3/host-1  -          deploying  1h30m  stuck, adopted, takes no slot  " + someUUID + "\n",
+	} {
+		if text := Text(c, 0); !strings.Contains(text, line) || strings.Contains(Text(night(), 0), line) {
+			t.Errorf("-o wide lacks %q, or all have it:\n%s", line, text)
+		}
 	}
+	quiet := Content{Status: api.Status{Headline: "All is well.", Mode: "enforce", View: api.View{Fresh: true}}}
+	differs(t, Text(quiet, 80), "All is well.\nslots     0 of 0 taken\n")
 }
 
-// A tenant that is alone, zeros and words of the inside tell an operator nothing.
-func TestWhatSaysNothingIsLeftOut(t *testing.T) {
-	c := Content{
-		Status: api.Status{Version: "v1", Mode: "enforce", View: api.View{Fresh: true, Settled: true}, Slots: api.SlotsView{
-			Total: api.Slots{Limit: 2, Free: 2}, Pools: map[string]api.Slots{"rack1": {Limit: 1, Free: 1}},
-		}},
-		Queue: api.Queue{Pools: []api.PoolQueue{{Waiting: 1, Tenants: []api.TenantQueue{{Tenant: "metal3", Waiting: 1}, {Tenant: "idle"}}}}},
-	}
-	want := "throttle  v1, mode enforce\nview      fresh, 0s old\nslots     0 of 2 occupied, 2 free\n... and 1 hosts more\n"
-	if got := Text(c, 0); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// night is a bad one: everything that can be wrong is, and everybody waits.
-func night() Content {
-	c := example()
-	c.Server = "http://127.0.0.1:8087"
-	c.Status.Headline = "Nothing starts: breaker ironic is OPEN, probes in 32s; 110 hosts are stopped, the first 20 of them for 19m."
-	c.Status.View.LastError = "ironic: unreachable: Get \"http://ironic.example:6385/v1/nodes\": dial tcp: connection refused"
-	c.Status.Breakers = exampleBreakers()
-	c.Status.Holds = &api.HoldCounts{Held: 4, Failed: 2}
-	c.Status.Slots.Occupants = nil
-	for i := range 20 {
-		c.Status.Slots.Occupants = append(c.Status.Slots.Occupants, api.Occupant{
-			Name: fmt.Sprintf("metal3~host-%04d", i), NodeUUID: someUUID, Kind: "granted", Op: api.OpProvision, State: "wait call-back", SinceSeconds: 90, Counted: true, Stuck: i == 17,
-		})
-	}
-	p := &c.Queue.Pools[0]
-	p.Waiting, p.Hosts = 200, nil
-	for i := range 20 {
-		p.Hosts = append(p.Hosts, api.QueuedHost{Position: i + 1, Name: fmt.Sprintf("metal3~waits-%04d", i), Reason: api.ReasonBreakerOpen, ExpectSeconds: seconds(3600)})
-	}
-	return c
-}
-
-// A terminal is shown a screen, and what matters in it; a pipe gets all.
+// A terminal is shown a screen; a pipe gets all rows.
 func TestStatusFitsOneScreen(t *testing.T) {
-	busy := night()
-	busy.Status.Breakers, busy.Status.View.LastError, busy.Status.Slots.Pools = nil, "", nil
-	busy.Queue.Pools = busy.Queue.Pools[:1]
-	busy.Queue.Pools[0].Tenants = nil
-	for _, row := range []struct {
-		name   string
-		c      Content
-		most   int // lines
-		shown  []string
-		hidden []string
-	}{
-		{"a storm", busy, 33, []string{"metal3/host-0017", "stuck", "... and 12 hosts more", "metal3/waits-0004", "... and 195 hosts more"}, []string{"metal3/host-0007 ", "metal3/waits-0005"}},
-		{"a bad night", night(), 48, []string{"breaker   group:rack1 OPEN", "breaker   ironic HALF_OPEN", "warning", "connection refused", "recommended limit: 25"}, nil},
-	} {
-		text := Text(row.c, 100)
-		if n := strings.Count(text, "\n"); n > row.most {
-			t.Errorf("%s has %d lines, want at most %d:\n%s", row.name, n, row.most, text)
+	c := night()
+	for i := range 40 {
+		c.Status.Slots.Occupants = append(c.Status.Slots.Occupants, api.Occupant{Name: fmt.Sprint("metal3~w-", i), Kind: "granted", Counted: true})
+		c.Queue.Pools[0].Hosts = append(c.Queue.Pools[0].Hosts, api.QueuedHost{Position: i + 3, Name: fmt.Sprint("metal3~q-", i)})
+		c.Status.Breakers = append(c.Status.Breakers, api.Breaker{Scope: fmt.Sprint("group:", i), State: "OPEN"})
+	}
+	bad := Text(c, 100)
+	c.Queue.Pools, c.Status.Breakers = c.Queue.Pools[:1], nil
+	usual := Text(c, 100)
+	for text, most := range map[string]int{bad: 31, usual: screen} {
+		if n := strings.Count(text, "\n"); n > most || !strings.Contains(text, "stuck") || !strings.Contains(text, "hosts more") {
+			t.Errorf("%d lines, want at most %d, with who is stuck:\n%s", n, most, text)
 		}
-		for _, words := range row.shown {
-			if !strings.Contains(text, words) {
-				t.Errorf("%s lacks %q:\n%s", row.name, words, text)
+	}
+	if text := Text(c, 0); !strings.Contains(text, "metal3/w-39") || !strings.Contains(text, "metal3/q-17") || strings.Contains(text, "metal3/q-18") {
+		t.Errorf("a pipe gets all who work, and the first %d in line:\n%s", QueueRows, text)
+	}
+}
+
+func TestTextOfBreakers(t *testing.T) {
+	differs(t, Breakers(api.Breakers{Enabled: true, Breakers: night().Status.Breakers}, 80), `SCOPE        STATE         FAILURES  PROBES  RECOVERY
+group:rack1  OPEN          3 of 3    -       in 14m
+group:rack2  OPEN by hand  0 of 3    -       in 30m
+group:rack3  CLOSED        1 of 3    -       -
+ironic       HALF_OPEN     10 of 10  1 of 2  -
+
+causes in group:rack1
+  2 x Timeout reached while waiting for callback for node, which is what a DHCP
+      server that is down looks like
+      such as metal3/h-1, metal3/h-2
+  1 x once
+`)
+	many := api.Breaker{Scope: "ironic", Causes: make([]api.BreakerCause, causeRows+1)}
+	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}, 0); !strings.HasSuffix(text, "\n  ... and 1 causes more\n") {
+		t.Errorf("many causes: %s", text)
+	}
+	differs(t, Breakers(api.Breakers{}, 0), "there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false\n")
+	differs(t, Breakers(api.Breakers{Enabled: true}, 0), "nothing has happened yet that a breaker could count\n")
+}
+
+func TestTextOfHolds(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.FixedZone("CET", 3600))
+	h := api.Holds{Timeout: "48h0m0s", Stage: "retry", Unsaved: 2, Hosts: []api.Hold{
+		{Namespace: "metal3", Name: "host-1", Episode: "f12c4f8aaacc", Kind: "deployment", State: "deploy failed", Failures: 2, Since: noon,
+			Cause: "Timeout of node " + someUUID, Held: true, RemainingSeconds: 169200},
+		{Name: "bare", NodeUUID: "u-2", Kind: "inspection", Failures: 1, Released: true, Since: noon},
+		{NodeUUID: someUUID, Kind: "cleaning", Failures: 1, State: "clean failed", Since: noon},
+	}, Pools: []api.PoolFailures{{Pool: "idle", Hosts: 9}, {Failed: 5, Hosts: 10, Allowed: 4, Paused: true}}}
+	differs(t, Holds(h, 72), `hold-off  2d, stage retry
+holds     1 failed and left alone, 2 failed and not held
+pool      hosts without a conductor group: 5 of 10 failed, 4 allowed:
+          gets no new hosts
+warning   2 changes of holds are not saved yet
+
+HOST           KIND        SINCE                 HELD       EPISODE
+metal3/host-1  deployment  2026-11-21T11:00:00Z  for 1d23h  f12c4f8aaacc
+  deploy failed: Timeout of node 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b
+bare           inspection  2026-11-21T11:00:00Z  released   -
+3f2b8a6e…      cleaning    2026-11-21T11:00:00Z  no         -
+  clean failed
+`)
+	differs(t, Holds(api.Holds{Timeout: "0s"}, 0), "hold-off  off\nholds     no host has failed\n")
+	differs(t, Release(api.ReleaseAnswer{Released: true, Message: "it may\x07", Hold: h.Hosts[0]}), "host      metal3/host-1\nreleased  yes\nmessage   it may?\n")
+	differs(t, BreakerChange(api.BreakerAnswer{Breaker: api.Breaker{Scope: "s", State: "OPEN"}}), "scope     s\nstate     OPEN\nchanged   no\nmessage   \n")
+}
+
+func TestFold(t *testing.T) {
+	for _, row := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"a node " + someUUID, 43, []string{"a node " + someUUID}},
+		{"a node " + someUUID, 42, []string{"a node 3f2b8a6e…"}},
+		{"a node " + someUUID, 0, []string{"a node " + someUUID}},
+		{"warning   it ends after the third line of those that it is given", 20, []string{"warning   it ends", "    after the third", "    line of those t…"}},
+		{strings.Repeat("é", 30), 20, []string{strings.Repeat("é", 20), "    " + strings.Repeat("é", 10)}},
+		{"too narrow for folds", 10, []string{"too narro…"}},
+	} {
+		if diff := cmp.Diff(row.want, fold(row.text, row.width, 4)); diff != "" {
+			t.Errorf("%q in %d columns (-want +got):\n%s", row.text, row.width, diff)
+		}
+	}
+}
+
+// Foreign text steers no terminal, breaks no line and makes none longer than the terminal.
+func TestTextIsHarmlessAndNarrow(t *testing.T) {
+	const bad = "\x1b[2J\n\t\u202e\x9b"
+	long := strings.Repeat(bad+"é", 60)
+	b := api.Breaker{Scope: bad, State: "OPEN" + bad, Causes: []api.BreakerCause{{Text: long, Count: 1, Hosts: []string{long}}}}
+	c := Content{Server: bad, Wide: true, Status: api.Status{
+		Headline: bad, Version: bad, Mode: bad, Warnings: []string{long}, View: api.View{Fresh: true, LastError: bad}, Breakers: []api.Breaker{b},
+		Slots:   api.SlotsView{Pools: map[string]api.Slots{bad: {Waiting: 1}}, Occupants: []api.Occupant{{Name: long, NodeUUID: bad, Kind: bad, State: bad, Pool: bad}}},
+		Sizing:  api.Sizing{Pools: []api.PoolSizing{{Pool: bad, Ceiling: 1, Evidence: bad}}},
+		Storm:   api.Storm{Pools: []api.PoolFailures{{Pool: bad, Paused: true}}},
+		Cluster: &api.Cluster{Errors: map[string]int{bad: 1}, Leader: &api.Leader{Holder: bad}},
+	}}
+	c.Queue.Pools = []api.PoolQueue{{Pool: bad, Waiting: 1, Tenants: []api.TenantQueue{{Tenant: bad, Waiting: 1}, {Tenant: long, Waiting: 1}}, Hosts: []api.QueuedHost{{Name: long, Reason: bad}}}}
+	h := api.Holds{Hosts: []api.Hold{{Namespace: bad, Name: bad, Episode: bad, Kind: bad, State: bad, Cause: long}}, Pools: []api.PoolFailures{{Pool: bad, Failed: 1}}}
+	why := api.Why{Host: bad, State: bad, Story: []string{bad}, Steps: []string{bad}}
+	all := api.Breakers{Enabled: true, Breakers: []api.Breaker{b}}
+	for _, width := range []int{0, 80} {
+		for _, text := range []string{Text(c, width), Queue(c.Queue, width), Breakers(all, width), Holds(h, width), Why(why)} {
+			for l := range strings.Lines(text) {
+				if l = strings.TrimSuffix(l, "\n"); l != printable(l) || width > 0 && columns(l) > width {
+					t.Errorf("harmful, or wider than %d columns: %q", width, l)
+				}
+			}
+			if n := strings.Count(text, "\n"); n > 40 {
+				t.Errorf("foreign text breaks lines:\n%s", text)
 			}
 		}
-		for _, words := range row.hidden {
-			if strings.Contains(text, words) || !strings.Contains(Text(row.c, 0), words) {
-				t.Errorf("%s has %q, which is for a pipe:\n%s", row.name, words, text)
-			}
-		}
-	}
-}
-
-func TestTextOfALongQueueIsShort(t *testing.T) {
-	p := api.PoolQueue{Waiting: 100_000}
-	for i := range 1000 {
-		p.Tenants = append(p.Tenants, api.TenantQueue{Tenant: fmt.Sprintf("ns-%03d", i), Waiting: i})
-		p.Hosts = append(p.Hosts, api.QueuedHost{Position: i + 1, Name: fmt.Sprintf("ns~h-%03d", i)})
-	}
-	text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{p}}}, 0)
-	for _, want := range []string{"\nns-999 ", "\nns-995 ", "\n... and 994 tenants more\n", "\n20 ", "\n... and 99980 hosts more\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("lacks %q", want)
-		}
-	}
-	if strings.Contains(text, "ns-994") || strings.Contains(text, "h-020") {
-		t.Error("is not cut off")
-	}
-	if text := Queue(api.Queue{Pools: []api.PoolQueue{{}}}, 0); text != "queue     nobody waits\n" {
-		t.Errorf("an empty queue: %s", text)
-	}
-	if text := Text(Content{}, 0); strings.Contains(text, "queue") {
-		t.Errorf("no queue at all: %s", text)
-	}
-}
-
-func TestTextOfTheView(t *testing.T) {
-	for _, row := range []struct {
-		view api.View
-		want string
-	}{
-		{api.View{AgeSeconds: -1, LastError: "ironic: unreachable"}, "starting: no complete poll of Ironic yet; ironic: unreachable"},
-		{api.View{AgeSeconds: 1, Fresh: true, Polls: 1}, "starting: finding out who is busy, 1s old"},
-		{api.View{AgeSeconds: 90, Settled: true, Polls: 5, LastError: "500"}, "stale: last complete poll 1m30s ago; 500"},
-	} {
-		if text := viewText(row.view); text != row.want {
-			t.Errorf("%q, want %q", text, row.want)
-		}
-	}
-}
-
-func TestTextIsHarmless(t *testing.T) {
-	s := api.Status{
-		Version: "v\x1b[2J", Mode: "enforce\n", Warnings: []string{"w\r"}, View: api.View{LastError: "e\x07\u202e"},
-		Asks: []api.Count{{Reason: "r\t", Count: 1}},
-		Sizing: api.Sizing{
-			Pools: []api.PoolSizing{{Pool: "p\x1b", Verdict: "v\n", Evidence: "\x1be\n"}}, Boots: []api.BootTimes{{State: "s\x9b", Failed: 1}},
-		},
-		Slots: api.SlotsView{
-			Pools:     map[string]api.Slots{"p\x1b": {}},
-			Occupants: []api.Occupant{{Name: "n\x1b]0;x\x07", NodeUUID: "u\n", Kind: "k\t", Op: "o\x00", State: "s\x9b", Pool: "p\v"}},
-		},
-	}
-	c := Content{Status: s, Queue: api.Queue{Pools: []api.PoolQueue{{
-		Pool: "p\x1b", Waiting: 1, Tenants: []api.TenantQueue{{Tenant: "t\t\n"}},
-		Hosts: []api.QueuedHost{{Name: "n\x07\t", Lane: "l\n"}, {NodeUUID: "u\x9b"}},
-	}}}}
-	for _, r := range Text(c, 0) {
-		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e') {
-			t.Fatalf("%q in %q", r, Text(c, 0))
-		}
-	}
-}
-
-func TestTheServerThatAnsweredIsNamed(t *testing.T) {
-	if text := Text(Content{Server: "http://127.0.0.1:8087"}, 0); !strings.Contains(text, "\nserver    http://127.0.0.1:8087\nview ") {
-		t.Error(text)
 	}
 }

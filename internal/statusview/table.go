@@ -9,7 +9,7 @@ import (
 
 const (
 	gap       = 2 // blanks between columns
-	narrowest = 8 // what a column is cut to at most
+	narrowest = 8 // what a cell is cut to at most
 )
 
 // table lines up columns, and makes them fit.
@@ -34,102 +34,63 @@ func (t *table) row(cells ...string) {
 // row stands what under adds; nil: nothing.
 func (p *page) table(t *table, hidden int, what string, under func(row int)) {
 	if len(t.rows) > 1 {
-		p.text.WriteByte('\n')
-		p.rows(t, under)
+		if p.text.Len() > 0 {
+			p.text.WriteByte('\n')
+		}
+		t.fit(p.width)
+		var text strings.Builder
+		w := tabwriter.NewWriter(&text, 0, 0, gap, ' ', 0)
+		for _, cells := range t.rows {
+			fmt.Fprintln(w, strings.Join(cells, "\t"))
+		}
+		_ = w.Flush() // a strings.Builder takes everything
+		for i, l := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+			p.cut(strings.TrimRight(l, " "))
+			if i > 0 && under != nil {
+				under(i - 1)
+			}
+		}
 	}
 	if hidden > 0 {
 		p.cut(fmt.Sprintf("... and %d %s more", hidden, what))
 	}
 }
 
-// rows adds t without the line before it.
-func (p *page) rows(t *table, under func(row int)) {
-	t.fit(p.width)
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, gap, ' ', 0)
-	for _, cells := range t.rows {
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	_ = w.Flush() // a strings.Builder takes everything
-	for i, l := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
-		p.text.WriteString(strings.TrimRight(l, " ") + "\n")
-		if i > 0 && under != nil {
-			under(i - 1)
-		}
-	}
-}
-
-// fit leaves out the columns that say nothing and makes t as narrow as width, 0 = any, as far as it can: UUIDs are
-// shortened, then spare columns go, then the widest cells are cut.
+// fit leaves out the columns that say nothing, and makes t as narrow as width, 0 = any, as far as it can: UUIDs are
+// shortened, spare columns go, and cells of more than half of the width are cut.
 func (t *table) fit(width int) {
-	for _, header := range t.empty() {
-		t.drop(header)
-	}
-	tooWide := func() bool { return width > 0 && sum(t.widths()) > width }
-	if tooWide() {
-		t.each(func(_ int, cell string) string { return shortUUIDs(cell) })
-	}
-	for _, header := range t.spare {
-		if tooWide() {
+	for _, header := range slices.Clone(t.rows[0][1:]) { // the first one names the table
+		i := slices.Index(t.rows[0], header)
+		if !slices.ContainsFunc(t.rows[1:], func(cells []string) bool { return cells[i] != "-" }) {
 			t.drop(header)
 		}
 	}
-	if !tooWide() {
+	if width <= 0 || t.width() <= width {
 		return
 	}
-	most := t.widths()
-	for sum(most) > width {
-		i := slices.Index(most, slices.Max(most))
-		if most[i] <= narrowest {
-			break
+	for _, cells := range t.rows {
+		for i := range cells {
+			cells[i] = cutMiddle(shortUUIDs(cells[i]), max(narrowest, width/2))
 		}
-		most[i]--
 	}
-	t.each(func(column int, cell string) string {
-		if column < len(most)-1 {
-			return cutMiddle(cell, most[column]-gap)
+	for _, header := range t.spare {
+		if t.width() > width {
+			t.drop(header)
 		}
-		return cutMiddle(cell, most[column])
-	})
+	}
 }
 
-// widths are those of the columns, each with the gap after it.
-func (t *table) widths() []int {
-	widths := make([]int, len(t.rows[0]))
-	t.each(func(column int, cell string) string {
-		wide := columns(cell)
-		if column < len(widths)-1 {
-			wide += gap
+// width is that of the widest row.
+func (t *table) width() int {
+	total := -gap
+	for i := range t.rows[0] {
+		widest := 0
+		for _, cells := range t.rows {
+			widest = max(widest, columns(cells[i]))
 		}
-		widths[column] = max(widths[column], wide)
-		return cell
-	})
-	return widths
-}
-
-func sum(widths []int) (total int) {
-	for _, w := range widths {
-		total += w
+		total += widest + gap
 	}
 	return total
-}
-
-// each replaces every cell.
-func (t *table) each(by func(column int, cell string) string) {
-	for _, cells := range t.rows {
-		for i, cell := range cells {
-			cells[i] = by(i, cell)
-		}
-	}
-}
-
-// empty are the headers of the columns that say nothing.
-func (t *table) empty() []string {
-	empty := slices.Clone(t.rows[0][1:]) // the first one names the table
-	for _, cells := range t.rows[1:] {
-		empty = slices.DeleteFunc(empty, func(header string) bool { return cells[slices.Index(t.rows[0], header)] != "-" })
-	}
-	return empty
 }
 
 // drop takes a column out, if it is there.
@@ -139,4 +100,14 @@ func (t *table) drop(header string) {
 			t.rows[n] = slices.Delete(t.rows[n], i, i+1)
 		}
 	}
+}
+
+// cutMiddle cuts names, which differ at their ends.
+func cutMiddle(text string, width int) string {
+	letters := []rune(text)
+	if len(letters) <= width {
+		return text
+	}
+	tail := width / 2
+	return string(letters[:width-1-tail]) + "…" + string(letters[len(letters)-tail:])
 }

@@ -3,6 +3,7 @@
 package statusview
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,151 +14,161 @@ import (
 
 // Content is what status shows: a status, and the queue.
 type Content struct {
-	Server string // the address that answered; "" is not shown
+	Server string // the address that answered
 	Status api.Status
 	Queue  api.Queue
+	Wide   bool // also what explains, and is nothing to act on
 }
 
-// How many rows of a table status shows on a terminal; a pipe gets all.
+// What status shows on a terminal; a pipe gets all rows.
 const (
-	holderRows = 8
-	tenantRows = 5
-	nextRows   = 5
+	screen      = 24 // lines
+	workingRows = 8
+	nextRows    = 5
+	leastRows   = 3 // of a table, however much is wrong
+	sameLines   = 3 // of a kind, such as open breakers
+	tableLines  = 3 // an empty one, the header, and how many rows are left out
 )
 
-// Text returns c for a terminal of that many columns, so that it fits one screen; 0: nothing is cut, broken or left out.
+// Text returns c for a terminal of that many columns, so that it fits one screen; 0: nothing is cut or left out.
 func Text(c Content, width int) string {
 	p := &page{width: width}
-	if c.Status.Headline != "" { // else the throttle is older than this command
-		p.say(0, c.Status.Headline)
+	p.say(0, c.Status.Headline)
+	p.slots(c)
+	p.failures(c.Status)
+	p.rest(c)
+	if c.Wide {
+		p.wide(c)
 	}
-	p.state(c)
-	p.holders(c.Status.Slots.Occupants)
+	left := screen - strings.Count(p.String(), "\n") - 2*tableLines
+	working := max(leastRows, min(workingRows, left-nextRows))
+	next := max(leastRows, min(nextRows, left-working))
+	p.working(c, p.most(working))
 	for _, q := range c.Queue.Pools {
-		p.tenants(q)
-		p.hosts(q, p.most(nextRows))
+		if c.Wide {
+			p.tenants(q)
+		}
+		if len(q.Hosts) > 0 {
+			p.hosts("NEXT", q, min(QueueRows, p.most(next)))
+		}
 	}
 	return p.String()
 }
 
-// most is how many rows of a table are shown where it is one of several: n on a terminal.
-func (p *page) most(n int) int {
-	if p.width == 0 {
-		return QueueRows
+// slots says how the slots stand, and what becomes of the limits.
+func (p *page) slots(c Content) {
+	queues := map[string]api.PoolQueue{}
+	for _, q := range c.Queue.Pools {
+		queues[q.Pool] = q
 	}
-	return n
+	s := c.Status.Slots
+	p.fieldf("slots", "%s", slotsText(s.Total, queues[""]))
+	pools := slices.DeleteFunc(slices.Sorted(maps.Keys(s.Pools)), func(pool string) bool {
+		return s.Pools[pool].Occupied+s.Pools[pool].Waiting+queues[pool].Stopped+queues[pool].Silent == 0
+	})
+	slices.SortStableFunc(pools, func(a, b string) int { return cmp.Compare(s.Pools[b].Waiting, s.Pools[a].Waiting) })
+	p.fields("pool", len(pools), func(i int) string {
+		return pools[i] + ": " + slotsText(s.Pools[pools[i]], queues[pools[i]])
+	})
+	limits := c.Status.Sizing.Lines()
+	p.fields("limit", len(limits), func(i int) string { return limits[i] })
 }
 
-// state is what stands before the tables.
-func (p *page) state(c Content) {
+// Slots says how the slots of a limit stand.
+func Slots(s api.Slots) string { return slotsText(s, api.PoolQueue{}) }
+
+func slotsText(s api.Slots, q api.PoolQueue) string {
+	text := fmt.Sprintf("%d of %d taken", s.Occupied, s.Limit)
+	more := counted(s.Leased, "not at work yet", s.Booting, "booting without a slot", s.Waiting, "waiting",
+		q.Stopped, "stopped", q.Silent, "silent for too long")
+	if more != "" {
+		text += ", " + more
+	}
+	return text
+}
+
+// rest says what else an operator should know.
+func (p *page) rest(c Content) {
 	s := c.Status
-	mode := s.Mode
-	if mode == "observe" {
-		mode += ": nothing is refused"
+	if s.View.Fresh && s.View.LastError != "" { // else the headline says it
+		p.fieldf("ironic", "the last poll failed: %s", s.View.LastError)
 	}
-	p.fieldf("throttle", "%s, mode %s", s.Version, mode)
-	if c.Server != "" {
-		p.fieldf("server", "%s", c.Server)
+	if s.Cluster != nil && s.Cluster.Leader != nil && !s.Cluster.Leader.Leads {
+		p.fieldf("standby", "%s leads", cmp.Or(s.Cluster.Leader.Holder, "no replica"))
 	}
-	p.fieldf("view", "%s", viewText(s.View))
-	p.fieldf("slots", "%s", Slots(s.Slots.Total))
-	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
-		if of := s.Slots.Pools[pool]; of.Occupied+of.Waiting > 0 {
-			p.fieldf("pool", "%s: %s", pool, Slots(of))
-		}
-	}
-	for _, of := range s.Sizing.Pools {
-		if of.Verdict == api.SizingUnknown && of.Limit == of.Ceiling {
-			continue // nothing is known yet, and the slots say the limit
-		}
-		for _, text := range (api.Sizing{Mode: s.Sizing.Mode, Pools: []api.PoolSizing{of}}).Lines() {
-			p.fieldf("limit", "%s", text)
-		}
-	}
-	p.cluster(s.Cluster)
-	for _, q := range c.Queue.Pools {
-		if q.Silent+q.Stopped > 0 { // else the slots say it
-			p.queue(q)
-		}
-	}
-	p.failures(s)
-	if text := refusals(s.Refusals); s.Mode == "observe" && text != "" {
-		p.fieldf("refusals", "enforce would have said: %s", text)
-	}
-	if text := totals(s.Totals); text != "" {
-		p.fieldf("totals", "%s", text)
+	if refused := counts(s.Refusals); s.Mode == "observe" && refused != "" {
+		p.fieldf("refusals", "enforce would have said %s", refused)
 	}
 	for _, w := range s.Warnings {
 		p.fieldf("warning", "%s", w)
 	}
 }
 
-func viewText(v api.View) string {
-	var text string
-	switch {
-	case v.AgeSeconds < 0:
-		text = "starting: no complete poll of Ironic yet"
-	case !v.Fresh:
-		text = "stale: last complete poll " + age(v.AgeSeconds) + " ago"
-	case !v.Settled:
-		text = "starting: finding out who is busy, " + age(v.AgeSeconds) + " old"
-	default:
-		text = "fresh, " + age(v.AgeSeconds) + " old"
+// wide says what explains the rest.
+func (p *page) wide(c Content) {
+	s, t := c.Status, c.Status.Totals
+	p.fieldf("throttle", "%s at %s, mode %s", s.Version, c.Server, s.Mode)
+	view := "no complete poll of Ironic yet"
+	if s.View.AgeSeconds >= 0 {
+		view = fmt.Sprintf("last complete poll of Ironic %s ago, %d nodes at work", age(s.View.AgeSeconds), s.View.BusyNodes)
 	}
-	if v.LastError != "" {
-		text += "; " + v.LastError
+	p.fieldf("view", "%s", view)
+	if cluster := s.Cluster; cluster != nil {
+		text := fmt.Sprintf("%d BareMetalHosts", cluster.Hosts)
+		for _, kind := range slices.Sorted(maps.Keys(cluster.Errors)) {
+			text += fmt.Sprintf(", %d with %q", cluster.Errors[kind], kind)
+		}
+		p.fieldf("cluster", "%s", text)
+		if o := cluster.Operator; o != nil && o.Workers > 0 {
+			p.fieldf("BMO", "%d workers (%s)", o.Workers, o.WorkersFrom)
+		}
 	}
-	return text
+	p.fieldf("totals", "%s", cmp.Or(counted(t.Granted, "granted", t.Adopted, "adopted", t.Foreign, "foreign", t.Finished, "finished",
+		t.Expired, "not used in time", t.Refused, "refused by Ironic", t.Vanished, "gone from Ironic",
+		t.WrittenOff, "written off as stuck"), "nothing has happened yet"))
 }
 
-// Slots says how the slots of a limit stand.
-func Slots(s api.Slots) string {
-	text := fmt.Sprintf("%d of %d occupied, %d free", s.Occupied, s.Limit, s.Free)
-	if more := counted(s.Leased, "not at work yet", s.Booting, "booting without a slot", s.Waiting, "waiting"); more != "" {
-		text += ", " + more
-	}
-	return text
-}
-
-func refusals(counts []api.Count) string {
+func counts(of []api.Count) string {
 	var parts []any
-	for _, c := range counts {
+	for _, c := range of {
 		parts = append(parts, c.Count, c.Reason)
 	}
 	return counted(parts...)
 }
 
-func totals(t api.Totals) string {
-	return counted(t.Granted, "granted", t.Adopted, "adopted", t.Foreign, "foreign", t.Finished, "finished", t.Expired, "not used in time",
-		t.Refused, "refused by Ironic", t.Vanished, "gone from Ironic", t.WrittenOff, "written off as stuck")
-}
-
-// holders is the table of who holds a slot or is at work: who is stuck first.
-func (p *page) holders(occupants []api.Occupant) {
-	t := newTable("HOST", "KIND", "OP", "STATE", "POOL", "SINCE", "NODE", "NOTE")
-	t.spare = []string{"KIND", "POOL"}
-	if !slices.ContainsFunc(occupants, func(o api.Occupant) bool { return o.Name == "" }) {
-		t.spare = []string{"NODE", "KIND", "POOL"}
-	}
-	shown := slices.Clone(occupants)
-	slices.SortStableFunc(shown, func(a, b api.Occupant) int { return strings.Compare(note(b), note(a)) })
-	if p.width > 0 {
-		shown = shown[:min(len(shown), holderRows)]
-	}
+// working is the table of who holds a slot or is at work: who is stuck first.
+func (p *page) working(c Content, most int) {
+	t := newTable("WORKING", "OP", "STATE", "POOL", "SINCE", "NOTE", "NODE")
+	t.spare = []string{"NODE", "POOL"}
+	all := slices.Clone(c.Status.Slots.Occupants)
+	slices.SortStableFunc(all, func(a, b api.Occupant) int {
+		if a.Stuck == b.Stuck {
+			return 0
+		}
+		return map[bool]int{true: -1, false: 1}[a.Stuck]
+	})
+	shown := all[:min(len(all), most)]
 	for _, o := range shown {
-		t.row(hostName(o.Name), o.Kind, string(o.Op), o.State, o.Pool, age(o.SinceSeconds), o.NodeUUID, note(o))
+		node := ""
+		if c.Wide {
+			node = o.NodeUUID
+		}
+		t.row(cmp.Or(hostName(o.Name), o.NodeUUID), string(o.Op), o.State, o.Pool, age(o.SinceSeconds), note(o), node)
 	}
-	p.table(t, len(occupants)-len(shown), "hosts", nil)
+	p.table(t, len(all)-len(shown), "hosts", nil)
 }
 
+// note says what is unusual about o.
 func note(o api.Occupant) string {
-	switch {
-	case o.Stuck && o.Counted:
-		return "stuck"
-	case o.Stuck:
-		return "stuck, takes no slot"
-	case !o.Counted:
-		return "takes no slot"
+	var notes []string
+	if o.Stuck {
+		notes = append(notes, "stuck")
 	}
-	return ""
+	if o.Kind != "granted" {
+		notes = append(notes, o.Kind)
+	}
+	if !o.Counted {
+		notes = append(notes, "takes no slot")
+	}
+	return strings.Join(notes, ", ")
 }

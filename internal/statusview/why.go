@@ -12,7 +12,7 @@ func Why(w api.Why) string {
 	p.whole(w.Host + ": " + string(w.Standing))
 	if w.NodeUUID != "" {
 		node := "node " + w.NodeUUID
-		if w.State != "" {
+		if w.State != "" && w.Slot == nil { // else the story says it
 			node += fmt.Sprintf(", last seen in state %q", w.State)
 		}
 		p.whole(node)

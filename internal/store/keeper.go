@@ -149,11 +149,15 @@ func (k *Keeper) save(ctx context.Context) (err error) {
 	switch {
 	case errors.Is(err, ErrNotLeading): // why is in the log
 	case err != nil:
-		k.tell(fmt.Sprintf("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them: %v", err))
+		level := slog.LevelError
+		if errors.Is(err, context.Canceled) { // this process ends, or leads no more: who leads next has what was saved before
+			level = slog.LevelWarn
+		}
+		k.tell(level, fmt.Sprintf("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them: %v", err))
 	case left > 0:
-		k.tell(fmt.Sprintf("there is no room for the holds of %d hosts; they are in force, but a restart would lose them", left))
+		k.tell(slog.LevelError, fmt.Sprintf("there is no room for the holds of %d hosts; they are in force, but a restart would lose them", left))
 	default:
-		k.tell("")
+		k.tell(slog.LevelInfo, "")
 	}
 	if err == nil {
 		k.saved = time.Now()
@@ -163,10 +167,10 @@ func (k *Keeper) save(ctx context.Context) (err error) {
 }
 
 // tell logs the first fault, and the end of all.
-func (k *Keeper) tell(fault string) {
+func (k *Keeper) tell(level slog.Level, fault string) {
 	switch was := *k.fault.Swap(&fault); {
 	case was == "" && fault != "":
-		k.log.Error("not all is kept", "why", fault)
+		k.log.Log(context.Background(), level, "not all is kept", "why", fault)
 	case was != "" && fault == "":
 		k.log.Info("the holds of failed hosts are saved again")
 	}

@@ -241,6 +241,11 @@ func TestWhoMustNotSave(t *testing.T) {
 		if k.told(0, "cannot"); k.Fault() != "" || k.UnsavedHolds() != 1 {
 			t.Errorf("fault %q, %d unsaved", k.Fault(), k.UnsavedHolds())
 		}
+		k.with(func() { k.err = fmt.Errorf("place: %w", context.Canceled) }) // it is cut off, and ends
+		if err := k.Flush(); err == nil {
+			t.Error("it was saved")
+		}
+		k.told(1, "level=WARN msg=\"not all is kept\"")
 		k.with(func() { k.err = fmt.Errorf("place: %w", store.ErrTakenOver) })
 		if err := k.Flush(); !errors.Is(err, store.ErrTakenOver) {
 			t.Error(err)

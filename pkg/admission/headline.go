@@ -7,6 +7,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // headline is the one thing that matters now: what stops everybody, then what stops some, then how the slots stand.
@@ -23,7 +24,7 @@ func (c *Controller) headline(now time.Time, s *api.Status) string {
 	case c.cfg.Mode == Observe && !s.View.Fresh:
 		return "Mode observe: nothing is refused. Ironic cannot be read" + because(s.View.LastError) + "."
 	case c.cfg.Mode == Observe:
-		return "Mode observe: nothing is refused. " + c.slotsHeadline(s, who) + "."
+		return "Mode observe: nothing is refused. " + observed(s.Slots.Total) + "."
 	case s.View.AgeSeconds < 0:
 		return "Nothing new starts: no poll of Ironic has succeeded yet" + because(s.View.LastError) + "."
 	case !s.View.Fresh:
@@ -43,7 +44,7 @@ func (c *Controller) headline(now time.Time, s *api.Status) string {
 		}
 	}
 	if silence := now.Sub(c.lastAsk); waiting+stopped > 0 && silence >= comesBack+time.Minute {
-		return fmt.Sprintf("Nobody has asked for %s, and %s: is BMO running?", about(silence), who)
+		return fmt.Sprintf("Nobody has asked for %s, and %s: is BMO running?", api.Age(silence), who)
 	}
 	for _, p := range s.Storm.Pools {
 		if p.Paused {
@@ -53,16 +54,25 @@ func (c *Controller) headline(now time.Time, s *api.Status) string {
 	if s.Holds != nil && s.Holds.Held > 0 {
 		parts = append(parts, number(s.Holds.Held, "failed host is held", "failed hosts are held"))
 	}
-	parts = append(parts, c.slotsHeadline(s, who))
-	text := strings.Join(parts, "; ") + "."
-	return strings.ToUpper(text[:1]) + text[1:]
+	text := strings.Join(append(parts, c.slotsHeadline(now, s.Slots.Total, who)), "; ")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
+
+// observed says how many hosts the slots would not have been enough for.
+func observed(s api.Slots) string {
+	if more := s.Occupied - s.Limit; more > 0 {
+		return taken(s) + ": enforce would let " + number(more, "host", "hosts") + " wait"
+	}
+	return taken(s)
+}
+
+func taken(s api.Slots) string { return fmt.Sprintf("%d of %d slots are taken", s.Occupied, s.Limit) }
 
 // crowd says how many hosts wait, and how many something else than slots and turns stops.
 func crowd(waiting, stopped int) string {
 	switch {
 	case waiting+stopped == 0:
-		return "nobody waits"
+		return "no host waits"
 	case stopped == 0:
 		return number(waiting, "host waits", "hosts wait")
 	case waiting == 0:
@@ -71,19 +81,31 @@ func crowd(waiting, stopped int) string {
 	return number(waiting, "host waits", "hosts wait") + ", " + number(stopped, "is stopped", "are stopped")
 }
 
-// slotsHeadline says how full the slots are, and how long it takes until all who wait have had one.
-func (c *Controller) slotsHeadline(s *api.Status, who string) string {
-	t := s.Slots.Total
-	text := fmt.Sprintf("%d of %d slots are taken, %s", t.Occupied, t.Limit, who)
-	if half, most := c.order.Last(); half > 0 {
-		text += fmt.Sprintf(", the last of them for about %s, at most %s for nine of ten", about(half), about(most))
+// slotsHeadline says how full the slots are, why those that are free stay so, and how long it takes until all who wait
+// have had one.
+func (c *Controller) slotsHeadline(now time.Time, s api.Slots, who string) string {
+	if s.Free > 0 {
+		for first := range c.order.Hosts(slots.Pool{}) {
+			if silence := now.Sub(first.AskedAt); silence >= quiet {
+				return fmt.Sprintf("%s; %s: the first in line, %s, has not asked again for %s",
+					number(s.Free, "slot is free", "slots are free"), who, first.Shown(), api.Age(silence))
+			}
+			break
+		}
+	}
+	text := taken(s) + ", " + who
+	if half, _ := c.order.Last(); half > 0 {
+		text += "; the last one starts in about " + api.Age(half)
 	}
 	return text
 }
 
+// quiet is for how long a host that waits may not ask without being told of.
+const quiet = 30 * time.Second
+
 func breakerHeadline(b api.Breaker) string {
 	if b.State == string(breaker.Open) {
-		return fmt.Sprintf("breaker %s is OPEN, probes in %s", b.Scope, about(seconds(b.TimeToRecovery)))
+		return fmt.Sprintf("breaker %s is OPEN, probes in %s", b.Scope, api.Seconds(b.TimeToRecovery))
 	}
 	return fmt.Sprintf("breaker %s is HALF_OPEN, %d of %d probes run", b.Scope, b.Probes, b.ProbeLimit)
 }

@@ -144,7 +144,7 @@ var reasons = []situation{
 		reset ironic; ask b provision => full`},
 	{"probes alone, though slots are free", "breaker=2 limit=5", `
 		ironic h1..h2 deploying agent; +5s poll; ironic h1..h2 deploy_failed error=x; +5s poll => ironic:OPEN
-		ask a provision              => breaker-open wait=900 says:2_failures
+		ask a provision              => breaker-open wait=900 says:deploy_failed
 		+15m poll; ask a provision   => granted
 		ask b provision              => granted
 		ask c provision              => half-open wait=60
@@ -165,7 +165,7 @@ var reasons = []situation{
 		+56s poll; ask h3 provision  => full`},
 	{"no slot is free, though failing hosts hold theirs too", "limit=1", `
 		ask a provision errors=5     => granted
-		ask b provision errors=5     => full pos=1 says:1_of_1_occupied,_1_waiting,_this_is_number_1`},
+		ask b provision errors=5     => full pos=1 says:1_of_1_taken,_1_waiting);_this_is_number_1`},
 	{"failing hosts hold as many as they may, and healthy ones want the rest", "limit=5", `
 		ironic f1..f2 available; ask h1..h3 provision => granted
 		ask f1 provision errors=3; ask f2 provision errors=3 => granted 5/5

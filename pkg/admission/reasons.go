@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
@@ -28,6 +27,9 @@ func counted(text string) func(*facts, decision, api.Slots) string {
 	return func(_ *facts, d decision, s api.Slots) string { return numbers(text, d, s) }
 }
 
+// stuck is no reason of an answer: such a host does not move.
+const stuck api.Reason = "stuck"
+
 // reasons has a row for each reason.
 var reasons = map[api.Reason]words{
 	api.ReasonGranted: {counted("takes a free slot"), []string{
@@ -36,6 +38,10 @@ var reasons = map[api.Reason]words{
 	}, true},
 	api.ReasonHeldSlot: {plain("already holds a slot"), []string{
 		"Nothing: it may go on. If it does not move, see what its node does: openstack baremetal node show {node}.",
+	}, false},
+	stuck: {nil, []string{
+		"See what its node does: openstack baremetal node show {node}. Ironic ends it by itself only if its time-outs say so; " +
+			"to end it by hand: openstack baremetal node abort {node}.",
 	}, false},
 	api.ReasonDone: {plain("nothing is left to start, needs no slot"), []string{"Nothing: it needs no slot."}, false},
 	api.ReasonExempt: {plain("boots from virtual media, needs no slot"), []string{
@@ -126,27 +132,27 @@ func sayStarting(f *facts, _ decision, _ api.Slots) string {
 
 func sayHold(f *facts, _ decision, _ api.Slots) string {
 	h := f.hold
-	return fmt.Sprintf("its %s has failed%s: it is left alone for another %s, until %s, "+
-		"so that somebody can look at it; to let it go now: ironic-throttle holds release %s",
-		h.Kind, inARow(h.Failures), about(h.Remaining), h.Until.UTC().Format(time.RFC3339), f.host.Shown())
+	return fmt.Sprintf("its %s has failed%s, and it is held for another %s, until %s; to try it now: ironic-throttle holds release %s",
+		h.Kind, inARow(h.Failures), api.Age(h.Remaining), api.Instant(h.Until), f.host.Shown())
 }
 
 func sayShortCircuit(f *facts, _ decision, _ api.Slots) string {
 	p := f.pause
-	return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, IRONIC_THROTTLE_MAX_FAILED allows %d",
+	return fmt.Sprintf("%s is paused, as %d of its %d hosts have failed or are held and IRONIC_THROTTLE_MAX_FAILED allows %d",
 		poolWord(p.Pool), p.Failed, p.Hosts, p.Allowed)
 }
 
 func sayBreakerOpen(f *facts, d decision, _ api.Slots) string {
-	where := scopeWord(f.open.Scope)
+	where, long := scopeWord(f.open.Scope), api.Age(d.wait)
 	if f.open.ByHand {
-		return fmt.Sprintf("the breaker of %s was opened by hand: nothing new starts there for another %s", where, about(d.wait))
+		return fmt.Sprintf("the breaker of %s was opened by hand, nothing new starts there for another %s", where, long)
 	}
-	return fmt.Sprintf("too much has failed in %s: nothing new starts there for another %s (%s)", where, about(d.wait), f.open.Message)
+	_, causes, _ := strings.Cut(f.open.Message, ": ")
+	return fmt.Sprintf("too much has failed in %s, nothing new starts there for another %s%s", where, long, because(causes))
 }
 
 func sayHalfOpen(f *facts, _ decision, _ api.Slots) string {
-	return fmt.Sprintf("the breaker of %s was open: single hosts are tried there first, all others wait until one of them goes well",
+	return fmt.Sprintf("the breaker of %s was open; single hosts are tried there first, all others wait until one of them goes well",
 		scopeWord(f.open.Scope))
 }
 

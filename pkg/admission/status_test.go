@@ -23,11 +23,11 @@ func TestTheHeadlineSaysWhatMatters(t *testing.T) {
 		{"", `ask a provision; +5m fail down; ask b provision`,
 			"Nothing new starts: the last good poll of Ironic was 5m ago (down); 1 host waits."},
 		{"", `fail down; +1s poll; +31s ask b none`,
-			"Nothing new starts: the last good poll of Ironic was 31s ago; nobody waits."},
+			"Nothing new starts: the last good poll of Ironic was 31s ago; no host waits."},
 		{"breaker=2", opens + `ask b provision`,
 			"Nothing starts: breaker ironic is OPEN, probes in 15m; 1 host is stopped."},
 		{"breaker=2 limit=4", opens + `+15m poll; ask a provision; +1s poll`,
-			"Nothing starts: breaker ironic is HALF_OPEN, 1 of 2 probes run; nobody waits."},
+			"Nothing starts: breaker ironic is HALF_OPEN, 1 of 2 probes run; no host waits."},
 		{"limit=1", `ironic a available; ask a provision; ask b provision; +1m poll 3; +1m poll; +1m poll; +1m poll`,
 			"Nobody has asked for 4m, and 1 host waits: is BMO running?"},
 		{"limit=8 maxfailed=0 holdoff=1h", failed + `trip group:rack; ask b provision; poll; ask b provision`,
@@ -35,7 +35,12 @@ func TestTheHeadlineSaysWhatMatters(t *testing.T) {
 				"0 of 8 slots are taken, 1 host is stopped."},
 		{"limit=1", `ironic a available; ask a provision; ask b provision; ask c provision`,
 			"1 of 1 slots are taken, 2 hosts wait."},
-		{"", ``, "0 of 2 slots are taken, nobody waits."},
+		{"", ``, "0 of 2 slots are taken, no host waits."},
+		{"limit=1", `ironic a available; ask a provision; ask b provision; ironic a deploying; +5s poll; ironic a active; +40s poll`,
+			"1 slot is free; 1 host waits: the first in line, metal3/b, has not asked again for 45s."},
+		{"limit=1 observe", ``, "Mode observe: nothing is refused. 0 of 1 slots are taken."},
+		{"limit=1 observe", `ironic h1..h3 deploying agent; +5s poll`,
+			"Mode observe: nothing is refused. 3 of 1 slots are taken: enforce would let 2 hosts wait."},
 	} {
 		s, err := newStage(row.settings)
 		if err != nil {

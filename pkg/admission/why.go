@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -13,9 +14,18 @@ import (
 // Why tells how one host stands: namespace and name of its BareMetalHost, or with an empty namespace its node's name or
 // UUID. It takes, renews and ends nothing.
 func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
+	w, known := c.why(now, namespace, name)
+	if of := meant(w.Host, known); of != "" {
+		w.Steps = append([]string{"Do you mean " + of + "? ironic-throttle why " + of + "."}, w.Steps...)
+	}
+	return w
+}
+
+// why is Why, with the names of all hosts where the one is not known.
+func (c *Controller) why(now time.Time, namespace, name string) (w api.Why, known []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := api.Why{Now: now, Host: hostID(namespace, name, "").Shown(), Story: []string{}, Steps: []string{}}
+	w = api.Why{Now: now, Host: hostID(namespace, name, "").Shown(), Story: []string{}, Steps: []string{}}
 	h, inCluster := c.whose(namespace, name)
 	t := teller{Why: &w, now: now, h: h, silence: now.Sub(c.lastAsk)}
 	if h != nil {
@@ -23,9 +33,27 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	}
 	w.Hold = c.holdOf(now, &w)
 	w.Standing = t.standing()
-	planned := h != nil && c.plans(h)
-	t.tell(inCluster, planned)
-	return w
+	t.tell(inCluster, h != nil && c.plans(h))
+	if w.Standing == api.StandingUnknown {
+		c.ledger.All(func(h *slots.Host) { known = append(known, h.Shown()) })
+	}
+	return w, known
+}
+
+// meant is the known host whose name without a namespace is host, or is spelt nearly like it; "": there is none.
+func meant(host string, known []string) string {
+	for _, one := range known {
+		if _, name, ok := strings.Cut(one, "/"); ok && name == host {
+			return one
+		}
+	}
+	if len(known) > 0 {
+		const typo = 2
+		if one, away := nearest.Word(host, known); away <= typo {
+			return one
+		}
+	}
+	return ""
 }
 
 // whose finds the host that somebody means, and what the cluster says of it: "" where nobody knows the cluster.
@@ -138,9 +166,9 @@ func (t *teller) sayf(format string, args ...any) {
 	t.Story = append(t.Story, fmt.Sprintf(format, args...))
 }
 
+// tell says how the host stands, why, and what ends it: each once.
 func (t *teller) tell(inCluster string, planned bool) {
-	switch t.Standing {
-	case api.StandingUnknown:
+	if t.Standing == api.StandingUnknown {
 		t.sayf("The throttle does not know this host: nobody has asked for it since the throttle started, " +
 			"and its node was not seen at work.")
 		if inCluster != "" {
@@ -148,58 +176,74 @@ func (t *teller) tell(inCluster string, planned bool) {
 		}
 		t.Steps = unknownSteps
 		return
-	case api.StandingIdle:
-		if t.Answer != nil && t.Answer.Reason == api.ReasonObserve {
-			t.sayf("It wants to %s. In mode observe nobody waits.", wish(t.Op))
-		} else {
-			t.sayf("It wants nothing now.")
-		}
 	}
-	if t.Slot != nil {
+	switch {
+	case t.Slot != nil:
 		t.slot()
+	case t.Answer != nil && t.Answer.Reason == api.ReasonObserve:
+		t.sayf("It wants to %s.", wish(t.Op))
+	case t.Standing == api.StandingIdle:
+		t.sayf("It wants nothing now.")
 	}
 	if t.Queued != nil {
 		t.waiting()
 	}
-	if t.Hold != nil && (t.Answer == nil || t.Answer.Reason != api.ReasonHold) {
+	if t.Hold != nil {
 		t.sayf("Its %s failed %s%s: %s.", t.Hold.Kind, ago(t.now.Sub(t.Hold.Since)), inARow(t.Hold.Failures),
 			strings.TrimSuffix(cmp.Or(t.Hold.Cause, "Ironic gave no reason"), "."))
 	}
 	t.answered()
 	if planned {
-		t.sayf("Its work is planned: it starts when nobody else wants the slots.")
+		if t.Answer == nil || t.Answer.Reason != api.ReasonPlannedYields {
+			t.sayf("Its work is planned: it starts when nobody else wants the slots.")
+		}
 		t.Steps = append(t.Steps, plannedStep)
 	}
 }
 
-// answered tells what the host would be told, and what helps.
+// answered tells what the host would be told if it asked, and what helps.
 func (t *teller) answered() {
-	switch a := t.Answer; {
+	a := t.Answer
+	switch {
+	case t.Hold != nil && t.Hold.Held && (a == nil || a.Reason == api.ReasonHold):
+		t.sayf("It is held for another %s, until %s, so that somebody can look at it.",
+			api.Seconds(t.Hold.RemainingSeconds), api.Instant(t.Hold.Until))
+		t.Steps = t.stepsFor(api.ReasonHold)
 	case a != nil && (t.Slot == nil || !a.Ready):
-		word := map[bool]string{true: "yes", false: "no"}[a.Ready]
-		since := ""
-		if told := t.now.Sub(t.h.ToldAt); !a.Ready && t.h.LastTold == a.Reason && told >= time.Second {
-			since = ", as it has been for " + about(told)
-		}
-		t.sayf("If it asked now, it would be told %s (%s)%s: %s.", word, a.Reason, since, a.Message)
+		t.told(a)
 		if t.silence >= comesBack {
 			t.Steps = append(t.Steps, silentStep)
 		}
 		t.Steps = append(t.Steps, t.stepsFor(a.Reason)...)
-	case t.Standing == api.StandingStopped: // held, and it has not asked
-		t.sayf("It is left alone for another %s, so that somebody can look at it.", about(seconds(t.Hold.RemainingSeconds)))
-		t.Steps = t.stepsFor(api.ReasonHold)
 	case t.Slot == nil:
 		t.Steps = t.stepsFor(api.ReasonDone)
+	case t.Slot.Stuck:
+		t.Steps = t.stepsFor(stuck)
 	default:
 		t.Steps = t.stepsFor(api.ReasonHeldSlot)
+	}
+}
+
+// told says what the answer is.
+func (t *teller) told(a *api.Answer) {
+	since := t.now.Sub(t.h.ToldAt)
+	switch {
+	case a.Reason == api.ReasonDone: // it wants nothing
+	case a.Reason == api.ReasonObserve:
+		t.sayf("%s%s.", strings.ToUpper(a.Message[:1]), a.Message[1:])
+	case a.Ready:
+		t.sayf("It may start when it asks again (%s): it %s.", a.Reason, a.Message)
+	case t.h.LastTold == a.Reason && since >= time.Second:
+		t.sayf("It has been told no (%s) for %s: %s.", a.Reason, api.Age(since), a.Message)
+	default:
+		t.sayf("It is told no (%s): %s.", a.Reason, a.Message)
 	}
 }
 
 // slot tells of a host that holds a slot or works without one.
 func (t *teller) slot() {
 	s := t.Slot
-	since := "has held a slot for " + about(seconds(s.SinceSeconds))
+	since := "has held a slot for " + api.Seconds(s.SinceSeconds)
 	switch s.Kind {
 	case "booting":
 		t.sayf("Its node is at work and takes no slot: somebody else started it, and its agent has not called yet.")
@@ -232,7 +276,7 @@ func (t *teller) waiting() {
 	t.sayf("It wants to %s. It asked first %s, and last %s.",
 		wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.h.AskedAt)))
 	if t.silence >= comesBack {
-		t.sayf("Nobody has asked for any host for %s: is BMO running?", about(t.silence))
+		t.sayf("Nobody has asked for any host for %s: is BMO running?", api.Age(t.silence))
 	}
 	if q.Position == 0 && t.Standing == api.StandingWaiting {
 		t.sayf("It was stopped or silent, so no slot waits for it; it keeps its place and goes on when BMO asks again.")

@@ -15,6 +15,7 @@ import (
 // Each is told of host b.
 var whys = []situation{
 	{"unknown", "", ``},
+	{"misspelt", "", `ask metal3/bb provision`},
 	{"unknown, and the cluster has it", "cluster", `cluster b`},
 	{"unknown, and the cluster has no such host", "cluster", ``},
 	{"wants nothing", "", `ironic b deploying agent; +5s poll; ironic b active; +5s poll; ask b none`},
@@ -109,6 +110,23 @@ func TestWhyTellsTheStory(t *testing.T) {
 		fmt.Fprintln(&b)
 	}
 	golden(t, "why.txt", b.String())
+}
+
+func TestAHostIsFoundByItsNameAlone(t *testing.T) {
+	s, err := newStage("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.all("ask beta/host-17 provision"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"host-17": "Do you mean beta/host-17? ironic-throttle why beta/host-17.", "other": "See whether the name is right",
+	} {
+		if got := s.Why(s.now, "", name).Steps[0]; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
 }
 
 func golden(t *testing.T, name, got string) {

@@ -37,37 +37,24 @@ func (c *Controller) answer(d decision, f *facts) api.Answer {
 	return a
 }
 
-// numbers adds how things stand: "no slot is free: 20 of 20 occupied, 57 waiting, this is number 12, its turn comes in
-// about 25m, at most 50m for nine of ten".
+// numbers adds how things stand: "no slot is free (20 of 20 taken, 57 waiting); this is number 12, its turn comes in
+// about 25m (90 % within 50m)".
 func numbers(text string, d decision, s api.Slots) string {
-	text = fmt.Sprintf("%s: %d of %d occupied", text, s.Occupied, s.Limit)
+	text = fmt.Sprintf("%s (%d of %d taken", text, s.Occupied, s.Limit)
 	if s.Waiting > 0 {
 		text += fmt.Sprintf(", %d waiting", s.Waiting)
 	}
+	text += ")"
 	if d.position > 0 {
-		text += fmt.Sprintf(", this is number %d", d.position)
+		text += fmt.Sprintf("; this is number %d", d.position)
 	}
 	switch {
 	case d.expect < 0:
 		text += ", no estimate yet"
 	case d.expect > 0:
-		text += ", its turn comes in about " + about(d.expect) + ", at most " + about(d.atMost) + " for nine of ten"
+		text += ", its turn comes in about " + api.Age(d.expect) + " (90 % within " + api.Age(d.atMost) + ")"
 	}
 	return text
-}
-
-// about is a duration as roughly as it is known: 40s, 25m, 3h20m.
-func about(d time.Duration) string {
-	h, m := int(d.Hours()), int(d%time.Hour/time.Minute)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(math.Ceil(d.Seconds())))
-	case h == 0:
-		return fmt.Sprintf("%dm", m)
-	case m == 0 || h >= 24:
-		return fmt.Sprintf("%dh", h)
-	}
-	return fmt.Sprintf("%dh%dm", h, m)
 }
 
 // ago says how long ago something was.
@@ -75,7 +62,7 @@ func ago(d time.Duration) string {
 	if d < time.Second {
 		return "just now"
 	}
-	return about(d) + " ago"
+	return api.Age(d) + " ago"
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

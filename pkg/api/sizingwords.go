@@ -1,48 +1,27 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
-// Lines say what is known of the limits, one line each: the limit in force, what should become of
-// it, and why. Pools of which nothing is known that differs from what is set are left out; the
-// total is always there.
+// Lines say which limits are not as they are set, or should not be, and why, one line each.
 func (s Sizing) Lines() []string {
 	var all []string
 	for _, p := range s.Pools {
-		switch text := p.words(s.Mode == LimitAdaptive); {
-		case p.Pool == "":
-			all = append(all, text)
-		case p.Verdict != SizingUnknown || p.Limit != p.Ceiling:
-			all = append(all, p.Pool+": "+text)
+		var text string
+		switch {
+		case p.Limit != p.Ceiling:
+			text = fmt.Sprintf("%d of at most %d", p.Limit, p.Ceiling)
+		case p.Recommended != 0 && p.Recommended != p.Limit:
+			text = fmt.Sprintf("%d, recommended %d", p.Limit, p.Recommended)
+		default:
+			continue
 		}
+		if p.Pool != "" {
+			text = p.Pool + ": " + text
+		}
+		all = append(all, text+" ("+cmp.Or(p.Evidence, "not enough evidence yet")+")")
 	}
 	return all
-}
-
-func (p PoolSizing) words(adaptive bool) string {
-	text := fmt.Sprintf("%d (fixed)", p.Limit)
-	if adaptive {
-		text = fmt.Sprintf("%d of at most %d (adaptive)", p.Limit, p.Ceiling)
-	}
-	switch {
-	case p.Verdict == SizingUnknown:
-		text += ": not enough evidence yet."
-	case adaptive, p.Recommended == p.Limit:
-		text += ": " + p.Verdict + "."
-	default:
-		text += fmt.Sprintf(", recommended limit: %d.", p.Recommended)
-	}
-	if p.Evidence != "" {
-		text += " " + sentence(p.Evidence)
-	}
-	return text
-}
-
-func sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }

@@ -56,6 +56,7 @@ func serving(t *testing.T, version string, fault error, all ...client.Object) cl
 			case gvk.Version != version:
 				return apierrors.NewNotFound(schema.GroupResource{}, "")
 			}
+			defer list.SetResourceVersion("7") // which the fake does not set
 			return c.List(ctx, list, opts...)
 		},
 	}).Build()

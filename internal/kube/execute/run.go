@@ -137,10 +137,10 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		r.show(nil, move{})
 		return nil
 	}
-	own := &server{Client: r.o.Own}
-	hosts := marked[objects.HostSpec, objects.HostStatus](ctx, r, own, "BareMetalHost")
-	if own.err != nil {
-		return own.err
+	own := r.own()
+	hosts := marked[*objects.Host](ctx, r, own, "BareMetalHost")
+	if own.Err != nil {
+		return own.Err
 	}
 	alive, unfinished := map[string]bool{}, false
 	for _, h := range hosts {
@@ -195,9 +195,9 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		case next.pause, len(next.writes) == 0:
 			return nil
 		}
-		own := &server{Client: r.o.Own}
-		if h = get(ctx, own, &objects.Host{}, "BareMetalHost", c.Targets[0].Host); own.err != nil {
-			return own.err
+		own := r.own()
+		if h = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Targets[0].Host); own.Err != nil {
+			return own.Err
 		}
 	}
 	return fmt.Errorf("host %s: no end after %d moves", keyOf(h), maxWrites)

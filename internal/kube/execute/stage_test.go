@@ -36,9 +36,9 @@ var (
 	errKilled = errors.New("the process is dead")
 )
 
-// call is a write of the Runner.
+// call is a write of the Runner: patch, delete or evict.
 type call struct {
-	verb string // patch, delete or evict
+	verb string
 	on   client.Object
 	body string
 }
@@ -48,12 +48,11 @@ type call struct {
 type stage struct {
 	*testing.T
 	*capiplayer.Player
-	r      *Runner
-	now    time.Time
-	action api.PlanAction
-	ids    int
-	log    strings.Builder
-
+	r             *Runner
+	now           time.Time
+	action        api.PlanAction
+	ids           int
+	log           strings.Builder
 	hold, blocked string
 	dryRun, once  bool // once: no second command is wanted
 	waiting       int
@@ -136,6 +135,7 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 			if *reads != nil {
 				return *reads
 			}
+			defer list.SetResourceVersion("7") // the fake sets none
 			return c.List(ctx, list, opts...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -159,7 +159,7 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 	})
 }
 
-// Client and Answered are those of Clusters.
+// Client and Answered are of Clusters.
 func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, error) {
 	switch of {
 	case disruption.Key{}:

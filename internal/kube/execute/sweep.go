@@ -12,21 +12,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// marked lists what has the label of a command.
-func marked[S, T any](ctx context.Context, r *Runner, own *server, kind string) (all []*objects.Object[S, T]) {
-	for _, namespace := range r.o.Namespaces { // what is marked elsewhere is another throttle's
-		all = append(all, list[S, T](ctx, own, kind, client.HasLabels{commandMark}, client.InNamespace(namespace))...)
-	}
-	return all
+// marked lists what has the label of a command. What is marked in other namespaces is another throttle's.
+func marked[O client.Object](ctx context.Context, r *Runner, own *objects.Server, kind string) []O {
+	return objects.AllIn(ctx, own, r.o.Namespaces, kind, objects.Whole[O], client.HasLabels{commandMark})
 }
 
 // sweep removes marks of commands that are no more.
-func (r *Runner) sweep(ctx context.Context, own *server, hosts []*objects.Host, alive map[string]bool) error {
-	machines := marked[objects.MachineSpec, objects.MachineStatus](ctx, r, own, "Machine")
-	owners := append(marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, own, "MachineSet"),
-		marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, own, "MachineDeployment")...)
-	if own.err != nil {
-		return own.err
+func (r *Runner) sweep(ctx context.Context, own *objects.Server, hosts []*objects.Host, alive map[string]bool) error {
+	machines := marked[*objects.Machine](ctx, r, own, "Machine")
+	owners := append(marked[*objects.Owner](ctx, r, own, "MachineSet"),
+		marked[*objects.Owner](ctx, r, own, "MachineDeployment")...)
+	if own.Err != nil {
+		return own.Err
 	}
 	var failed error
 	for _, w := range strays(hosts, machines, owners, alive) {
@@ -94,11 +91,11 @@ func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State, alive map[
 			failed = errors.Join(failed, err)
 			continue
 		}
-		there := &server{Client: c}
-		if now := get(ctx, there, &corev1.Node{}, "Node", n.Name); taintOf(now.Spec.Taints) == id {
-			there.err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
+		there := &objects.Server{Client: c}
+		if now := objects.Get[*corev1.Node](ctx, there, "Node", n.Name); taintOf(now.Spec.Taints) == id {
+			there.Err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
 		}
-		failed = errors.Join(failed, there.err)
+		failed = errors.Join(failed, there.Err)
 	}
 	r.warn("taints of commands that are no more", failed)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,11 +37,13 @@ func (r *Runner) write(ctx context.Context, w write, args ...any) error {
 	case err == nil:
 		r.o.Log.Info("planned work", args...)
 		return nil
+	case apierrors.IsForbidden(err):
+		err = fmt.Errorf("it needs the rights of deploy/components/planner-execute: %w", err)
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), w.evict && apierrors.IsTooManyRequests(err):
 		r.o.Log.Debug("planned work: not now", append(args, "error", err)...)
 		return errLater
 	}
-	return wrap(err, "planned work: "+name(w.on)+": "+w.what)
+	return fmt.Errorf("planned work: %s: %s: %w", name(w.on), w.what, err)
 }
 
 // send does one change, or none: it holds for the version that was seen.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -23,12 +24,53 @@ const (
 	stoppedMark  = prefix + "execute-stopped" // no more of it until somebody removes this
 	maxValue     = 100                        // bytes of a value that a fault shows
 	maxCount     = 1_000_000
-	numberRule   = "must be a number that is not negative"
-	countRule    = "must be a whole number from 0 to 1000000"
-	boolRule     = `must be "true" or "false"`
-	spanRule     = `must be a duration that is not negative, such as "30s" or "24h", or "Never"`
-	timeRule     = `must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`
-	classRule    = "must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+)
+
+// rule is what a value must be, and how it is read.
+type rule[T any] struct {
+	must  string // "": the error says it
+	parse func(text string) (T, error)
+}
+
+var errBad = errors.New("no such value")
+
+// unless is no error where a value is good.
+func unless(good bool) error {
+	if good {
+		return nil
+	}
+	return errBad
+}
+
+var (
+	number = rule[float64]{"must be a number that is not negative", func(text string) (float64, error) {
+		v, err := strconv.ParseFloat(text, 64)
+		return v, cmp.Or(err, unless(v >= 0 && !math.IsInf(v, 0)))
+	}}
+	count = rule[int]{"must be a whole number from 0 to 1000000", func(text string) (int, error) {
+		v, err := strconv.Atoi(text)
+		return v, cmp.Or(err, unless(v >= 0 && v <= maxCount))
+	}}
+	flag = rule[bool]{`must be "true" or "false"`, func(text string) (bool, error) {
+		return text == "true", unless(text == "true" || text == "false")
+	}}
+	span = rule[disruption.Span]{`must be a duration that is not negative, such as "30s" or "24h", or "Never"`, func(text string) (disruption.Span, error) {
+		if text == "Never" {
+			return disruption.Never, nil
+		}
+		d, err := time.ParseDuration(text)
+		return disruption.Span(d), cmp.Or(err, unless(d >= 0))
+	}}
+	moment = rule[time.Time]{`must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`, func(text string) (time.Time, error) {
+		v, err := time.Parse(time.RFC3339, text)
+		return v.UTC(), err
+	}}
+	word = rule[string]{
+		"must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit", func(text string) (string, error) {
+			return text, unless(text != "" && len(validation.IsValidLabelValue(text)) == 0)
+		},
+	}
+	budgets = rule[budget.List]{parse: budget.Parse}
 )
 
 // notes are the annotations of an object, and what was wrong with them.
@@ -37,116 +79,45 @@ type notes struct {
 	faults []string
 }
 
-// text is the value of one of our annotations.
-func (n *notes) text(name string) (string, bool) {
-	text, ok := n.of[prefix+name]
-	return strings.TrimSpace(text), ok
-}
-
-func (n *notes) fault(name, rule string) {
-	value := ironic.Line(n.of[prefix+name], maxValue)
-	n.faults = append(n.faults, fmt.Sprintf("annotation %s%s=%q %s", prefix, name, value, rule))
-}
-
-// flag is a yes or no. otherwise is what counts where it cannot be read.
-func (n *notes) flag(name string, otherwise bool) bool {
-	text, ok := n.text(name)
-	switch {
-	case !ok:
-		return false
-	case text == "true" || text == "false":
-		return text == "true"
-	}
-	n.fault(name, boolRule)
-	return otherwise
-}
-
-// number is nil where it is not known.
-func (n *notes) number(name string) *float64 {
-	text, ok := n.text(name)
-	if !ok {
+// value reads one of our annotations; nil: it is not there, or breaks its rule, which is a fault.
+func value[T any](n *notes, name string, of rule[T]) *T {
+	text, there := n.of[prefix+name]
+	if !there {
 		return nil
 	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-		n.fault(name, numberRule)
-		return nil
+	v, err := of.parse(strings.TrimSpace(text))
+	if err == nil {
+		return &v
 	}
-	return &v
+	must := of.must
+	if must == "" {
+		must = err.Error()
+	}
+	n.faults = append(n.faults, fmt.Sprintf("annotation %s%s=%q %s", prefix, name, ironic.Line(text, maxValue), must))
+	return nil
 }
 
-func (n *notes) count(name string) *int {
-	text, ok := n.text(name)
-	if !ok {
-		return nil
+// valueOr reads one of our annotations. What cannot be read is as bad says, and what is not there is the zero value.
+func valueOr[T any](n *notes, name string, of rule[T], bad T) (v T) {
+	if read := value(n, name, of); read != nil {
+		return *read
 	}
-	v, err := strconv.Atoi(text)
-	if err != nil || v < 0 || v > maxCount {
-		n.fault(name, countRule)
-		return nil
+	if has(n.of, prefix+name) {
+		return bad
 	}
-	return &v
-}
-
-func (n *notes) time(name string) *time.Time {
-	text, ok := n.text(name)
-	if !ok {
-		return nil
-	}
-	v, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		n.fault(name, timeRule)
-		return nil
-	}
-	v = v.UTC()
-	return &v
-}
-
-func (n *notes) class() string {
-	text, ok := n.text("class")
-	if !ok {
-		return ""
-	}
-	if text == "" || len(validation.IsValidLabelValue(text)) > 0 {
-		n.fault("class", classRule)
-		return ""
-	}
-	return text
+	return v
 }
 
 func (n *notes) price() disruption.Price {
 	return disruption.Price{
-		WattsBusy: n.number("watts-busy"), WattsIdle: n.number("watts-idle"), LeasePerHour: n.number("lease-per-hour"),
-		LeaseEnds: n.time("lease-ends"), Prepaid: n.flag("prepaid", false),
+		WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number),
+		LeasePerHour: value(n, "lease-per-hour", number), LeaseEnds: value(n, "lease-ends", moment), Prepaid: valueOr(n, "prepaid", flag, false),
 	}
 }
 
-func (n *notes) policy() (p disruption.PoolPolicy) {
-	if text, ok := n.text("consolidate-after"); ok {
-		if v, err := span(text); err != nil {
-			n.fault("consolidate-after", spanRule)
-		} else {
-			p.ConsolidateAfter = &v
-		}
+func (n *notes) policy() disruption.PoolPolicy {
+	return disruption.PoolPolicy{
+		ConsolidateAfter: value(n, "consolidate-after", span), Budgets: valueOr(n, "budgets", budgets, nil),
+		PreemptibleOptions: value(n, "preemptible-options", count),
 	}
-	if text, ok := n.text("budgets"); ok {
-		list, err := budget.Parse(text)
-		if err != nil {
-			n.fault("budgets", err.Error())
-		}
-		p.Budgets = list
-	}
-	p.PreemptibleOptions = n.count("preemptible-options")
-	return p
-}
-
-func span(text string) (disruption.Span, error) {
-	if text == "Never" {
-		return disruption.Never, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err == nil && d < 0 {
-		err = errors.New("negative")
-	}
-	return disruption.Span(d), err
 }

@@ -172,24 +172,6 @@ func TestPoolsOfNodes(t *testing.T) {
 	}
 }
 
-// TestRAID is compared as far as both sides say something.
-func TestRAID(t *testing.T) {
-	const one, other = `{"hardwareRAIDVolumes":[{"level":"1"}]}`, `{"hardwareRAIDVolumes":[{"level":"0"}]}`
-	for name, row := range map[string]struct{ spec, status, desired, applied string }{
-		"the same":     {`{"hardwareRAIDVolumes":[{"level":"1","name":null}]}`, `{"hardwareRAIDVolumes":[{"level":"1"}],"softwareRAIDVolumes":null}`, one, one},
-		"another":      {one, other, one, other},
-		"not known":    {one, `null`, one, ""},
-		"other kind":   {one, `{"softwareRAIDVolumes":[{"level":"1"}]}`, one, ""},
-		"not wanted":   {`null`, other, "", ""},
-		"to be erased": {`{"hardwareRAIDVolumes":[]}`, other, "", ""},
-	} {
-		h := hostWith(t, "", fmt.Sprintf(`,"spec":{"raid":%s},"status":{"provisioning":{"raid":%s}}`, row.spec, row.status))
-		if h.Desired["raid"] != row.desired || h.Applied["raid"] != row.applied {
-			t.Errorf("%s: desired %s, applied %s", name, h.Desired["raid"], h.Applied["raid"])
-		}
-	}
-}
-
 // FuzzAnnotations: whatever they say, each is read or named as a fault, and no number is negative.
 func FuzzAnnotations(f *testing.F) {
 	names := []string{

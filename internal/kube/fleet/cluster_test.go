@@ -59,6 +59,7 @@ type cluster struct {
 	annotate map[string]string // all objects
 
 	others map[string]client.Client // workload clusters by NAMESPACE/NAME
+	silent time.Duration            // for how long all others do not answer
 	kept   []disruption.Key
 }
 
@@ -145,14 +146,19 @@ func (c *cluster) list(ctx context.Context, of client.WithWatch, list client.Obj
 }
 
 // Client implements fleet.Clusters.
-func (c *cluster) Client(_ context.Context, of disruption.Key) (client.Client, error) {
+func (c *cluster) Client(ctx context.Context, of disruption.Key) (client.Client, error) {
 	if of == (disruption.Key{}) {
 		return c, nil
 	}
 	if other := c.others[of.String()]; other != nil {
 		return other, nil
 	}
-	return nil, fmt.Errorf("nobody knows %v", of)
+	select {
+	case <-time.After(c.silent):
+		return nil, fmt.Errorf("nobody knows %v", of)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Answered implements fleet.Clusters.

@@ -1,29 +1,35 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
+// Bounds of reading workload clusters. A plan has 60 s, and allTimeout bounds all clusters of one reading together.
 const (
 	maxFault       = 600 // bytes of what a cluster answers
 	maxClusters    = 100
-	clustersAtOnce = 4
+	clustersAtOnce = 8
 	clusterTimeout = 20 * time.Second
+	allTimeout     = 30 * time.Second
 )
 
 var (
 	errSlow = fmt.Errorf("it was not read within %v", clusterTimeout)
+	errTurn = fmt.Errorf("other clusters took the %v that there are for all of them: it is read first the next time", allTimeout)
 	errMany = fmt.Errorf("only the first %d clusters, by name, are read", maxClusters)
 )
 
@@ -40,30 +46,24 @@ type part struct {
 
 // clusters reads the clusters that hosts are nodes of, and joins their nodes. One that cannot be read keeps nobody from
 // the others. Of the throttle's own, only the nodes are read where none of them is on a host.
-func (r *Reader) clusters(ctx context.Context, own *server, j *join) []*part {
-	here := &part{nodes: list(ctx, own, &corev1.NodeList{}, newNode)}
-	parts := []*part{here}
-	if own.err != nil {
+func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*part {
+	here := &part{}
+	here.nodes = objects.All(ctx, own, "Node", here.newNode)
+	if own.Err != nil {
 		return nil
 	}
-	var group errgroup.Group
-	group.SetLimit(clustersAtOnce)
-	others := j.place(here.nodes)
-	r.options.Clusters.Keep(others)
-	for i, key := range others {
-		p := &part{Cluster: disruption.Cluster{Key: key}}
-		parts = append(parts, p)
-		group.Go(func() error {
-			if err := r.cluster(ctx, p, i); err != nil {
-				*p = part{Cluster: disruption.Cluster{Key: key, Fault: ironic.Line(err.Error(), maxFault)}}
-			}
-			return nil
-		})
+	parts := []*part{here}
+	keys := j.place(here.nodes)
+	r.options.Clusters.Keep(keys)
+	for i, key := range keys {
+		parts = append(parts, &part{Cluster: disruption.Cluster{Key: key}})
+		if i >= maxClusters {
+			parts[i+1].Fault = errMany.Error()
+		}
 	}
-	_ = group.Wait()
+	r.others(ctx, parts[1:min(len(parts), maxClusters+1)])
 	for _, p := range parts {
 		for i := range p.nodes {
-			p.nodes[i].Cluster = p.Key
 			j.addNode(&p.nodes[i])
 		}
 	}
@@ -71,44 +71,76 @@ func (r *Reader) clusters(ctx context.Context, own *server, j *join) []*part {
 		here.rest(ctx, own)
 	}
 	if ctx.Err() != nil { // which is no fault of a cluster
-		own.err = context.Cause(ctx)
+		own.Err = context.Cause(ctx)
 	}
 	return parts
 }
 
-// cluster reads a workload cluster, the one of that place in the order of names.
-func (r *Reader) cluster(ctx context.Context, p *part, place int) error {
-	if place >= maxClusters {
-		return errMany
+// others reads workload clusters, those first that have answered, or have not been asked, and then those whose silence is
+// longest ago. What all of them take is bounded together.
+func (r *Reader) others(ctx context.Context, parts []*part) {
+	maps.DeleteFunc(r.silent, func(key disruption.Key, _ time.Time) bool {
+		return !slices.ContainsFunc(parts, func(p *part) bool { return p.Key == key })
+	})
+	parts = slices.Clone(parts)
+	slices.SortStableFunc(parts, func(a, b *part) int { return r.silent[a.Key].Compare(r.silent[b.Key]) })
+	bounded, cancel := context.WithTimeoutCause(ctx, allTimeout, errTurn)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(clustersAtOnce)
+	faults := make([]error, len(parts))
+	for i, p := range parts {
+		group.Go(func() error {
+			faults[i] = r.read(bounded, p)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	for i, err := range faults {
+		delete(r.silent, parts[i].Key)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, errTurn) {
+			r.silent[parts[i].Key] = r.options.Now()
+		}
+		*parts[i] = part{Cluster: disruption.Cluster{Key: parts[i].Key, Fault: ironic.Line(err.Error(), maxFault)}}
+	}
+}
+
+// read reads a workload cluster.
+func (r *Reader) read(ctx context.Context, p *part) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, clusterTimeout, errSlow)
 	defer cancel()
 	c, err := r.options.Clusters.Client(bounded, p.Key)
 	if err != nil {
-		return err
+		return cmp.Or(context.Cause(ctx), err)
 	}
-	s := &server{Client: c, account: "the account of its kubeconfig"}
-	p.nodes = list(bounded, s, &corev1.NodeList{}, newNode)
+	s := &objects.Server{Client: c, Account: "the account of its kubeconfig"}
+	p.nodes = objects.All(bounded, s, "Node", p.newNode)
 	p.rest(bounded, s)
 	if ctx.Err() != nil {
-		return s.err // no fault of the cluster
+		return s.Err // no fault of the cluster
 	}
-	return r.options.Clusters.Answered(p.Key, s.err)
+	return r.options.Clusters.Answered(p.Key, s.Err)
 }
 
 // rest reads what there is besides the nodes.
-func (p *part) rest(ctx context.Context, s *server) {
-	p.pods = list(ctx, s, &corev1.PodList{}, newPod)
+func (p *part) rest(ctx context.Context, s *objects.Server) {
+	p.pods = objects.All(ctx, s, "Pod", p.newPod)
 	p.volumes(ctx, s)
-	p.budgets = list(ctx, s, &policyv1.PodDisruptionBudgetList{}, newBudget)
-	p.daemons = list(ctx, s, &appsv1.DaemonSetList{}, newDaemon)
+	p.budgets = objects.All(ctx, s, "PodDisruptionBudget", p.newBudget)
+	p.daemons = objects.All(ctx, s, "DaemonSet", p.newDaemon)
 	p.enlarge()
-	p.whole = s.err == nil
+	p.whole = s.Err == nil
 }
 
-func newBudget(of *policyv1.PodDisruptionBudget) disruption.PodBudget {
+func (p *part) newBudget(of *policyv1.PodDisruptionBudget) disruption.PodBudget {
 	b := disruption.PodBudget{
-		Key: keyOf(of), Selector: of.Spec.Selector,
+		Key: keyOf(of), Cluster: p.Key, Selector: of.Spec.Selector,
 		Allowed: of.Status.DisruptionsAllowed, Current: of.Status.ObservedGeneration >= of.Generation,
 	}
 	if of.Spec.UnhealthyPodEvictionPolicy != nil {
@@ -127,15 +159,46 @@ func (p *part) add(s *disruption.State) {
 		s.Nodes = append(s.Nodes, p.nodes[i].Node)
 	}
 	for i := range p.pods {
-		p.pods[i].Cluster = p.Key
 		s.Pods = append(s.Pods, p.pods[i].Pod)
 	}
-	for _, b := range p.budgets {
-		b.Cluster = p.Key
-		s.Budgets = append(s.Budgets, b)
+	s.Budgets, s.DaemonSets = append(s.Budgets, p.budgets...), append(s.DaemonSets, p.daemons...)
+}
+
+// node is a Node, with what leads to its host.
+type node struct {
+	disruption.Node
+	provider     string // spec.providerID
+	doNotDisrupt bool
+	storage      bool
+}
+
+// Labels that say what a node is for.
+const roleLabel = "node-role.kubernetes.io/"
+
+var (
+	controlPlaneLabels = []string{roleLabel + "control-plane", roleLabel + "master"}
+	storageLabels      = []string{roleLabel + "storage", "cluster.ocs.openshift.io/openshift-storage"}
+)
+
+func (p *part) newNode(n *corev1.Node) node {
+	hasOne := func(labels []string) bool {
+		return slices.ContainsFunc(labels, func(l string) bool { return has(n.Labels, l) })
 	}
-	for _, d := range p.daemons {
-		d.Cluster = p.Key
-		s.DaemonSets = append(s.DaemonSets, d)
+	one := node{
+		Node: disruption.Node{
+			Cluster: p.Key, Name: n.Name, Labels: n.Labels, Taints: n.Spec.Taints, Allocatable: resources(n.Status.Allocatable),
+			Unschedulable: n.Spec.Unschedulable, Deleting: n.DeletionTimestamp != nil, ControlPlane: hasOne(controlPlaneLabels),
+		},
+		provider: n.Spec.ProviderID, doNotDisrupt: objects.Forbids(n), storage: hasOne(storageLabels),
 	}
+	for _, c := range n.Status.Conditions {
+		// Nobody notes when it was Ready for the first time. It certainly is since this transition.
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			one.Ready, one.FirstReady = true, c.LastTransitionTime.UTC()
+			if c.LastTransitionTime.IsZero() {
+				one.FirstReady = n.CreationTimestamp.UTC()
+			}
+		}
+	}
+	return one
 }

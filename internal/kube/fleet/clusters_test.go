@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,17 +109,38 @@ func TestAClusterThatIsAway(t *testing.T) {
 	}
 }
 
-// TestClustersAreBounded.
-func TestClustersAreBounded(t *testing.T) {
+// inClusters has that many hosts, each in a workload cluster of its own.
+func inClusters(t *testing.T, n int) *cluster {
+	t.Helper()
 	var text strings.Builder
-	for i := range 101 {
+	for i := range n {
 		fmt.Fprintf(&text, "{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: h-%03d, namespace: metal3, uid: u-%[1]d}, spec: {consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: metal3, name: m-%[1]d}}}\n---\n"+
 			"{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, metadata: {name: m-%[1]d, namespace: metal3, annotations: {metal3.io/BareMetalHost: metal3/h-%03[1]d}}}\n---\n"+
 			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m-%[1]d, namespace: metal3}, spec: {clusterName: c-%03[1]d, infrastructureRef: {kind: Metal3Machine, name: m-%[1]d}}}\n---\n", i)
 	}
-	own := clusterOf(t, strings.TrimSuffix(text.String(), "---\n"))
-	clusters := own.read(t).Clusters
+	return clusterOf(t, strings.TrimSuffix(text.String(), "---\n"))
+}
+
+func TestClustersAreBounded(t *testing.T) {
+	clusters := inClusters(t, 101).read(t).Clusters
 	if last := clusters[100]; len(clusters) != 101 || last.Name != "c-100" || last.Fault != "only the first 100 clusters, by name, are read" || clusters[99].Fault != "nobody knows metal3/c-099" {
 		t.Errorf("%d clusters, the last %+v", len(clusters), last)
 	}
+}
+
+// TestSilentClustersDoNotUseUpAPlan: all of them have 30 s together, and what they kept from being read comes first the next time.
+func TestSilentClustersDoNotUseUpAPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own := inClusters(t, 33)
+		own.silent = 10 * time.Second
+		own.others = map[string]client.Client{"metal3/c-032": clusterOf(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}\n")}
+		r := own.reader()
+		for _, want := range []string{"other clusters took the 30s that there are for all of them: it is read first the next time", ""} {
+			begun := time.Now()
+			s, err := r.Read(t.Context())
+			if took := time.Since(begun); err != nil || took != 30*time.Second || s.Clusters[32].Fault != want {
+				t.Errorf("%v after %v: %+v, want %q", err, took, s.Clusters[32], want)
+			}
+		}
+	})
 }

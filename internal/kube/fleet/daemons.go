@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,9 +24,9 @@ var tolerated = []corev1.Taint{
 }
 
 // newDaemon is the pod that a DaemonSet makes for a node.
-func newDaemon(of *appsv1.DaemonSet) disruption.Pod {
+func (p *part) newDaemon(of *appsv1.DaemonSet) disruption.Pod {
 	one := PodOf(&corev1.Pod{ObjectMeta: of.Spec.Template.ObjectMeta, Spec: of.Spec.Template.Spec})
-	one.Key, one.Owner, one.DaemonSet = keyOf(of), "DaemonSet/"+of.Name, true
+	one.Key, one.Cluster, one.Owner, one.DaemonSet = keyOf(of), p.Key, "DaemonSet/"+of.Name, true
 	one.Tolerations = slices.Clip(one.Tolerations)
 	for _, t := range tolerated {
 		if t.Key != corev1.TaintNodeNetworkUnavailable || of.Spec.Template.Spec.HostNetwork {
@@ -47,14 +48,25 @@ func (p *part) enlarge() {
 	}
 }
 
+// resources are quantities as texts.
+func resources(of corev1.ResourceList) disruption.Resources {
+	if len(of) == 0 {
+		return nil
+	}
+	all := make(disruption.Resources, len(of))
+	for name, q := range of {
+		all[string(name)] = q.String()
+	}
+	return all
+}
+
 // larger has of each resource the larger quantity.
 func larger(a, b disruption.Resources) disruption.Resources {
 	all := disruption.Resources{}
-	for _, of := range []disruption.Resources{a, b} {
-		for name, text := range of {
-			if was, ok := all[name]; !ok || compare(was, text) < 0 {
-				all[name] = text
-			}
+	maps.Copy(all, a)
+	for name, text := range b {
+		if was, ok := all[name]; !ok || less(was, text) {
+			all[name] = text
 		}
 	}
 	return all
@@ -65,7 +77,7 @@ func smaller(a, b disruption.Resources) disruption.Resources {
 	all := disruption.Resources{}
 	for name, text := range a {
 		if other, ok := b[name]; ok {
-			if all[name] = text; compare(other, text) < 0 {
+			if all[name] = text; less(other, text) {
 				all[name] = other
 			}
 		}
@@ -73,11 +85,11 @@ func smaller(a, b disruption.Resources) disruption.Resources {
 	return all
 }
 
-// compare is -1, 0 or 1. Both texts are quantities that Kubernetes wrote.
-func compare(a, b string) int {
+// less compares quantities that Kubernetes wrote.
+func less(a, b string) bool {
 	if a == b {
-		return 0
+		return false
 	}
 	x, y := resource.MustParse(a), resource.MustParse(b)
-	return x.Cmp(y)
+	return x.Cmp(y) < 0
 }

@@ -14,7 +14,7 @@ import (
 
 // firmware completes the hosts with what the objects of their names say of their firmware. HostFirmwareComponents ask
 // for an update by its URL, and BMO notes in the status the URL of what was done; the versions say nothing of a URL.
-func (r *Reader) firmware(ctx context.Context, own *server, hosts []host) {
+func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host) {
 	if len(hosts) == 0 {
 		return
 	}
@@ -25,16 +25,14 @@ func (r *Reader) firmware(ctx context.Context, own *server, hosts []host) {
 		}
 		return &host{} // nobody's
 	}
-	group := objects.Metal3.Group
-	settings, components := &metal3.HostFirmwareSettingsList{}, &metal3.HostFirmwareComponentsList{}
-	custom(ctx, r, own, group, "HostFirmwareSettings", settings, func(s *metal3.HostFirmwareSettings) *host {
+	all(ctx, r, own, "HostFirmwareSettings", func(s *metal3.HostFirmwareSettings) *host {
 		h := of(s)
 		for name, want := range s.Spec.Settings { // a host has a thousand others
 			h.differs("firmware."+name, want.String(), s.Status.Settings[name])
 		}
 		return h.changed(s.Status.Conditions)
 	})
-	custom(ctx, r, own, group, "HostFirmwareComponents", components, func(c *metal3.HostFirmwareComponents) *host {
+	all(ctx, r, own, "HostFirmwareComponents", func(c *metal3.HostFirmwareComponents) *host {
 		h, applied := of(c), map[string]string{}
 		for _, u := range c.Status.Updates {
 			applied[u.Component] = u.URL
@@ -44,7 +42,7 @@ func (r *Reader) firmware(ctx context.Context, own *server, hosts []host) {
 		}
 		return h.changed(c.Status.Conditions)
 	})
-	custom(ctx, r, own, group, "HostUpdatePolicy", &metal3.HostUpdatePolicyList{}, func(p *metal3.HostUpdatePolicy) *host {
+	all(ctx, r, own, "HostUpdatePolicy", func(p *metal3.HostUpdatePolicy) *host {
 		h := of(p)
 		// Where one of both waits for a reboot, that comes first.
 		const onReboot = metal3.HostUpdatePolicyOnReboot
@@ -54,8 +52,8 @@ func (r *Reader) firmware(ctx context.Context, own *server, hosts []host) {
 }
 
 // changed notes since when the firmware is not as it is wanted.
-func (h *host) changed(all []metav1.Condition) *host {
-	if c := meta.FindStatusCondition(all, "ChangeDetected"); c != nil && c.Status == metav1.ConditionTrue {
+func (h *host) changed(conditions []metav1.Condition) *host {
+	if c := meta.FindStatusCondition(conditions, "ChangeDetected"); c != nil && c.Status == metav1.ConditionTrue {
 		h.DriftedSince = earliest(h.DriftedSince, c.LastTransitionTime.UTC())
 	}
 	return h

@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"encoding/json"
-	"maps"
 	"strings"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
@@ -23,7 +21,7 @@ type host struct {
 }
 
 func newHost(of *objects.Host) host {
-	n := notes{of: of.Annotations}
+	n := &notes{of: of.Annotations}
 	at := of.Status.Provisioning
 	h := host{of: of}
 	h.Key, h.Labels, h.Created = keyOf(of), of.Labels, of.CreationTimestamp.UTC()
@@ -39,13 +37,12 @@ func newHost(of *objects.Host) host {
 			h.consumer = key
 		}
 	}
-	h.Class, h.Price = n.class(), n.price()
+	h.Class, h.Price = valueOr(n, "class", word, ""), n.price()
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
-	h.Preemptible = n.flag("preemptible", false)
-	h.DoNotDisrupt, h.Storage = n.flag("do-not-disrupt", true), n.flag("storage", true)
+	h.Preemptible = valueOr(n, "preemptible", flag, false)
+	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults
-	h.differs("raid", raid(of.Spec.RAID, of.Spec.RAID), raid(at.RAID, of.Spec.RAID))
 	return h
 }
 
@@ -60,38 +57,6 @@ func (h *host) differs(field, desired, applied string) {
 	if applied != "" {
 		h.Applied[field] = applied
 	}
-}
-
-// raid is a configuration in one form, as far as desired has it; "" = it says nothing of that. An empty list asks to
-// clear the volumes and an absent one for nothing; the status does not tell them apart, so neither is compared.
-func raid(r, desired *objects.RAID) string {
-	if r == nil || desired == nil {
-		return ""
-	}
-	var of objects.RAID
-	if len(desired.Hardware) > 0 {
-		of.Hardware = withoutNulls(r.Hardware)
-	}
-	if len(desired.Software) > 0 {
-		of.Software = withoutNulls(r.Software)
-	}
-	if len(of.Hardware) == 0 && len(desired.Hardware) > 0 || len(of.Software) == 0 && len(desired.Software) > 0 {
-		return ""
-	}
-	text, err := json.Marshal(of)
-	if err != nil || len(of.Hardware)+len(of.Software) == 0 {
-		return ""
-	}
-	return string(text)
-}
-
-// withoutNulls takes from volumes the fields that are null: BMO writes absent ones so.
-func withoutNulls(volumes []any) []any {
-	for _, v := range volumes {
-		fields, _ := v.(map[string]any)
-		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
-	}
-	return volumes
 }
 
 // image notes which image a host should have: that of its pool's template, or without a Machine its own.

@@ -14,8 +14,8 @@ type join struct {
 	hosts             []host
 	sets, deployments []pool
 
-	byKey map[disruption.Key]*host
-	byUID map[string]*host
+	byKey      map[disruption.Key]*host
+	byProvider map[string]*host // by all that spec.providerID of its node may be
 }
 
 func newJoin(
@@ -24,8 +24,12 @@ func newJoin(
 ) *join {
 	j := &join{
 		hosts: hosts, sets: sets, deployments: deployments,
-		byKey: by(hosts, func(h *host) disruption.Key { return h.Key }),
-		byUID: by(hosts, func(h *host) string { return string(h.of.UID) }),
+		byKey: by(hosts, func(h *host) disruption.Key { return h.Key }), byProvider: map[string]*host{},
+	}
+	for i := range hosts {
+		for _, id := range objects.ProviderIDs(hosts[i].of) {
+			j.byProvider[id] = &hosts[i]
+		}
 	}
 	template := by(templates, func(t **objects.Template) disruption.Key { return keyOf(*t) })
 	for _, pools := range [][]pool{sets, deployments} {
@@ -58,23 +62,17 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
 	}
 	h.machine, h.Machine = m, newMachine(m, by)
 	h.DoNotDisrupt = h.DoNotDisrupt || objects.Forbids(m)
+	var owner disruption.Key
 	h.Machine.Pool, h.Machine.OtherOwner = ownedBy(m, "MachineSet")
-	if h.Machine.Pool == (disruption.Key{}) {
+	if h.Machine.Pool == owner {
 		return
 	}
 	h.Machine.PoolKind = disruption.PoolMachineSet
-	at := slices.IndexFunc(j.sets, func(p pool) bool { return p.Key == h.Machine.Pool })
-	if at < 0 {
+	if h.pool = j.pool(j.sets, h.Machine.Pool); h.pool == nil {
 		return
 	}
-	h.pool = &j.sets[at]
-	deployment, other := ownedBy(h.pool.of, "MachineDeployment")
-	h.Machine.OtherOwner = other
-	if deployment != (disruption.Key{}) {
-		h.pool = nil
-		if at := slices.IndexFunc(j.deployments, func(p pool) bool { return p.Key == deployment }); at >= 0 {
-			h.pool = &j.deployments[at]
-		}
+	if owner, h.Machine.OtherOwner = ownedBy(h.pool.of, "MachineDeployment"); owner != (disruption.Key{}) {
+		h.pool = j.pool(j.deployments, owner)
 	}
 	if h.pool != nil {
 		h.Machine.Pool, h.Machine.PoolKind = h.pool.Key, h.pool.Kind
@@ -82,10 +80,18 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
 	}
 }
 
+// pool finds one by its name; nil: it is not there.
+func (j *join) pool(among []pool, key disruption.Key) *pool {
+	if at := slices.IndexFunc(among, func(p pool) bool { return p.Key == key }); at >= 0 {
+		return &among[at]
+	}
+	return nil
+}
+
 // addNode finds the host of a Node. Names of hosts and nodes of two clusters may be the same, so the host must be in
 // this one, and its Machine must be the one that has the Node.
 func (j *join) addNode(n *node) {
-	h := j.hostOf(n)
+	h := j.byProvider[n.provider]
 	if h == nil || h.Cluster != n.Cluster {
 		return
 	}
@@ -104,37 +110,13 @@ func (j *join) addNode(n *node) {
 	}
 }
 
-// hostOf finds the host that the spec.providerID of a Node names: metal3://NAMESPACE/HOST/METAL3MACHINE or
-// metal3://UID of Cluster API's provider, baremetalhost:///NAMESPACE/NAME/UID of OpenShift's.
-func (j *join) hostOf(n *node) *host {
-	if rest, ok := strings.CutPrefix(n.provider, "baremetalhost:///"); ok {
-		if parts := strings.Split(rest, "/"); len(parts) == 3 {
-			return j.byUID[parts[2]]
-		}
-		return nil
-	}
-	rest, ok := strings.CutPrefix(n.provider, "metal3://")
-	if !ok {
-		return nil
-	}
-	switch parts := strings.Split(rest, "/"); len(parts) {
-	case 1:
-		return j.byUID[parts[0]]
-	case 3:
-		h := j.byKey[disruption.Key{Namespace: parts[0], Name: parts[1]}]
-		if h != nil && h.consumer.Name == parts[2] {
-			return h
-		}
-	}
-	return nil
-}
-
 // place says of each host in which cluster it is, and returns those that are not the throttle's own. A Cluster that
 // has a node among these, the own ones, for one of its Machines is the own cluster itself.
 func (j *join) place(own []node) (others []disruption.Key) {
 	local := map[disruption.Key]bool{}
 	for i := range own {
-		if h := j.hostOf(&own[i]); h != nil && h.machine != nil && h.machine.Status.NodeRef.Name == own[i].Name {
+		h := j.byProvider[own[i].provider]
+		if h != nil && h.machine != nil && objects.Runs(h.machine, h.of, own[i].Name, own[i].provider) {
 			local[h.inCluster()] = true
 		}
 	}

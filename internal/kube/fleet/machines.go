@@ -75,14 +75,14 @@ type pool struct {
 
 func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
 	return func(of *objects.Owner) pool {
-		n := notes{of: of.Annotations}
+		n := &notes{of: of.Annotations}
 		p := pool{of: of, Pool: disruption.Pool{Key: keyOf(of), Kind: kind, Replicas: of.Status.Replicas}}
 		if of.Spec.Replicas != nil {
 			p.Replicas = *of.Spec.Replicas
 		}
 		p.Scales = !has(of.Labels, topologyOwnedLabel) && !has(n.of, autoscalerMin) && !has(n.of, autoscalerMax) &&
 			!p.paused() && of.DeletionTimestamp == nil
-		p.Policy, p.Execute = n.policy(), n.flag("execute", false) && !has(n.of, stoppedMark)
+		p.Policy, p.Execute = n.policy(), valueOr(n, "execute", flag, false) && !has(n.of, stoppedMark)
 		p.Faults = n.faults
 		return p
 	}

@@ -23,12 +23,12 @@ type pod struct {
 	claims []string  // names of PersistentVolumeClaims
 }
 
-func newPod(of *corev1.Pod) pod {
-	p := pod{Pod: PodOf(of), uid: of.UID, event: lastEvent(of)}
-	if !p.Finished {
-		p.claims = claims(of.Name, of.Spec.Volumes)
+func (p *part) newPod(of *corev1.Pod) pod {
+	one := pod{Pod: PodOf(of), uid: of.UID, event: lastEvent(of)}
+	if one.Cluster = p.Key; !one.Finished {
+		one.claims = claims(of.Name, of.Spec.Volumes)
 	}
-	return p
+	return one
 }
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost"

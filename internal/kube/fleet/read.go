@@ -1,12 +1,18 @@
+// Package fleet reads the live objects that a plan of disruptions is made of, and makes a disruption.State of them:
+// BareMetalHosts with their firmware, the Machines, pools and templates of Cluster API and of its provider Metal3, and
+// of each cluster that hosts are nodes of its nodes, pods, disruption budgets, volumes and DaemonSets.
+//
+// It only lists, page by page, and keeps the few fields that count. A kind that the cluster does not serve is as if it had no
+// objects. What cannot be read of the throttle's own cluster is an error. Another cluster has a fault then, and the hosts in
+// it have no node.
 package fleet
 
 import (
 	"context"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
@@ -31,10 +37,12 @@ type Options struct {
 	Now        func() time.Time // nil: time.Now
 }
 
-// Reader reads the fleet. It is for one goroutine: it remembers the pods that it saw last.
+// Reader reads the fleet. It is for one goroutine: it remembers the pods that it saw last, and which clusters are silent.
 type Reader struct {
 	options Options
-	seen    map[disruption.Key]*sightings // by cluster
+	pods    map[types.UID]place // of clusters that were read
+	went    map[place]time.Time // when a pod was missed
+	silent  map[disruption.Key]time.Time
 }
 
 // New returns a Reader. Nothing is sent yet.
@@ -45,7 +53,7 @@ func New(o Options) *Reader {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
-	return &Reader{options: o}
+	return &Reader{options: o, silent: map[disruption.Key]time.Time{}}
 }
 
 // Read makes a State of what is there now. Throttle, and of hosts the conductor group, are the caller's to fill in:
@@ -56,11 +64,11 @@ func (r *Reader) Read(ctx context.Context) (disruption.State, error) {
 	if err != nil {
 		return s, err
 	}
-	own := &server{Client: c, account: "the throttle's account (component planner)"}
+	own := &objects.Server{Client: c, Account: "the throttle's account (component planner)"}
 	j := r.management(ctx, own)
 	parts := r.clusters(ctx, own, j)
-	if own.err != nil {
-		return disruption.State{}, own.err
+	if own.Err != nil {
+		return disruption.State{}, own.Err
 	}
 	r.look(parts, s.TakenAt)
 	for _, p := range parts {
@@ -76,43 +84,20 @@ func (r *Reader) Read(ctx context.Context) (disruption.State, error) {
 }
 
 // management reads hosts, and what there is of Cluster API.
-func (r *Reader) management(ctx context.Context, own *server) *join {
-	const capi, infra = objects.MachineGroup, objects.InfrastructureGroup
-	hosts := custom(ctx, r, own, objects.Metal3.Group, "BareMetalHost", &objects.HostList{}, newHost)
+func (r *Reader) management(ctx context.Context, own *objects.Server) *join {
+	hosts := all(ctx, r, own, "BareMetalHost", newHost)
 	r.firmware(ctx, own, hosts)
 	return newJoin(hosts,
-		custom(ctx, r, own, capi, "Machine", &objects.MachineList{}, whole[*objects.Machine]),
-		custom(ctx, r, own, infra, "Metal3Machine", &objects.Metal3MachineList{}, whole[*objects.Metal3Machine]),
-		custom(ctx, r, own, capi, "MachineSet", &objects.OwnerList{}, newPool(disruption.PoolMachineSet)),
-		custom(ctx, r, own, capi, "MachineDeployment", &objects.OwnerList{}, newPool(disruption.PoolMachineDeployment)),
-		custom(ctx, r, own, infra, "Metal3MachineTemplate", &objects.TemplateList{}, whole[*objects.Template]))
+		all(ctx, r, own, "Machine", objects.Whole[*objects.Machine]),
+		all(ctx, r, own, "Metal3Machine", objects.Whole[*objects.Metal3Machine]),
+		all(ctx, r, own, string(disruption.PoolMachineSet), newPool(disruption.PoolMachineSet)),
+		all(ctx, r, own, string(disruption.PoolMachineDeployment), newPool(disruption.PoolMachineDeployment)),
+		all(ctx, r, own, "Metal3MachineTemplate", objects.Whole[*objects.Template]))
 }
 
-// whole keeps an object as it is.
-func whole[T any](of T) T { return of }
-
-// custom lists a custom resource in the first version that is served. A kind that is not served is as if it had no
-// objects.
-func custom[T client.Object, K any](
-	ctx context.Context, r *Reader, own *server, group, kind string, empty client.ObjectList, keep func(T) K,
-) (all []K) {
-	versions := objects.Versions
-	if group == objects.Metal3.Group {
-		versions = []string{objects.Metal3.Version}
-	}
-	for _, version := range versions {
-		objects.As(empty, objects.ListOf(schema.GroupVersionKind{Group: group, Version: version, Kind: kind}))
-		try := *own
-		all = nil
-		for _, namespace := range r.options.Namespaces {
-			all = append(all, list(ctx, &try, empty, keep, client.Limit(hostsPage), client.InNamespace(namespace))...)
-		}
-		if !apierrors.IsNotFound(try.err) {
-			own.err = try.err
-			return all
-		}
-	}
-	return nil
+// all lists a kind in the namespaces of hosts and Machines.
+func all[T client.Object, K any](ctx context.Context, r *Reader, own *objects.Server, kind string, keep func(T) K) []K {
+	return objects.AllIn(ctx, own, r.options.Namespaces, kind, keep)
 }
 
 func keyOf(o metav1.Object) disruption.Key {
@@ -128,4 +113,64 @@ func by[K comparable, T any](all []T, key func(*T) K) map[K]*T {
 		found[key(&all[i])] = &all[i]
 	}
 	return found
+}
+
+func latest(times ...time.Time) (last time.Time) {
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// place is a node of a cluster.
+type place struct {
+	cluster disruption.Key
+	node    string
+}
+
+// look tells each node when a pod last came or went. Only who saw a pod before knows that it is gone. So a throttle that
+// was just started, and a single plan, know the pods that came and not those that went: a node may count as quiet for
+// longer than it was. Pods of a cluster that was not read have not gone.
+func (r *Reader) look(parts []*part, now time.Time) {
+	pods, came, went := map[types.UID]place{}, map[place]time.Time{}, map[place]time.Time{}
+	whole := map[disruption.Key]bool{} // of the clusters that there are
+	for _, p := range parts {
+		whole[p.Key] = p.whole
+		for i := range p.nodes { // of a node that is gone, nothing is kept
+			at := place{p.Key, p.nodes[i].Name}
+			went[at] = r.went[at]
+		}
+		for i := range p.pods {
+			one := &p.pods[i]
+			if one.Node == "" || one.DaemonSet || one.Mirror { // the latter go with their node
+				continue
+			}
+			at := place{p.Key, one.Node}
+			came[at] = latest(came[at], one.event)
+			if !one.Finished { // a finished one that is cleared away was gone before
+				pods[one.uid] = at
+			}
+		}
+	}
+	for uid, at := range r.pods {
+		if read, known := whole[at.cluster]; known && !read {
+			pods[uid] = at
+		} else if _, still := pods[uid]; !still { // or it has finished: an evicted pod does not always tell when
+			went[at] = now
+		}
+	}
+	for at, t := range r.went {
+		if read, known := whole[at.cluster]; known && !read {
+			went[at] = t
+		}
+	}
+	for _, p := range parts {
+		for i := range p.nodes {
+			at := place{p.Key, p.nodes[i].Name}
+			p.nodes[i].LastPodEvent = latest(came[at], went[at])
+		}
+	}
+	r.pods, r.went = pods, went
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
@@ -56,7 +57,7 @@ func newCSINode(of *storagev1.CSINode) csiNode {
 }
 
 // volumes fills in the volumes of pods, and how many more each node takes. Where no pod has a claim, nothing is read.
-func (p *part) volumes(ctx context.Context, s *server) {
+func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	users := map[disruption.Key]int{} // of claims
 	for i := range p.pods {
 		for _, name := range p.pods[i].claims {
@@ -66,14 +67,14 @@ func (p *part) volumes(ctx context.Context, s *server) {
 	if len(users) == 0 {
 		return
 	}
-	claims := by(list(ctx, s, &corev1.PersistentVolumeClaimList{}, newClaim),
+	claims := by(objects.All(ctx, s, "PersistentVolumeClaim", newClaim),
 		func(c *claim) disruption.Key { return c.Key })
-	volumes := by(list(ctx, s, &corev1.PersistentVolumeList{}, newVolume),
+	volumes := by(objects.All(ctx, s, "PersistentVolume", newVolume),
 		func(v *disruption.Volume) string { return v.Name })
 	for i := range p.pods {
 		attach(&p.pods[i], claims, volumes, users)
 	}
-	p.left(by(list(ctx, s, &storagev1.CSINodeList{}, newCSINode), func(n *csiNode) string { return n.name }))
+	p.left(by(objects.All(ctx, s, "CSINode", newCSINode), func(n *csiNode) string { return n.name }))
 }
 
 // attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.

@@ -14,47 +14,29 @@ const (
 	InfrastructureGroup = "infrastructure.cluster.x-k8s.io"
 )
 
-// Versions of both groups that are understood, the newest first. Ask in this order, and go on where an answer is
-// NotFound.
-var Versions = []string{"v1beta2", "v1beta1"}
+// versions of both groups that are understood, the newest first.
+var versions = []string{"v1beta2", "v1beta1"}
 
 // Metal3 is the group and version of BareMetalHosts.
 var Metal3 = schema.GroupVersion{Group: "metal3.io", Version: "v1alpha1"}
 
-// Types of Metal3. Firmware settings, components and update policies have Metal3's own types.
+// Types of Metal3, and of Cluster API for both of its versions. Firmware settings, components and update policies have Metal3's
+// own types.
 type (
 	// Host is a BareMetalHost.
 	Host = Object[HostSpec, HostStatus]
-	// HostList is a page of them.
-	HostList = List[HostSpec, HostStatus]
 	// Ironic is a resource of ironic-standalone-operator.
 	Ironic = Object[IronicSpec, IronicStatus]
-	// IronicList is a page of them.
-	IronicList = List[IronicSpec, IronicStatus]
-)
-
-// Types of Cluster API, for each of Versions.
-type (
 	// Machine is a Machine.
 	Machine = Object[MachineSpec, MachineStatus]
-	// MachineList is a page of them.
-	MachineList = List[MachineSpec, MachineStatus]
 	// Owner is a MachineSet or a MachineDeployment.
 	Owner = Object[OwnerSpec, OwnerStatus]
-	// OwnerList is a page of one of both.
-	OwnerList = List[OwnerSpec, OwnerStatus]
 	// Metal3Machine is a Metal3Machine, of which the metadata is used.
 	Metal3Machine = Object[struct{}, struct{}]
-	// Metal3MachineList is a page of them.
-	Metal3MachineList = List[struct{}, struct{}]
 	// HealthCheck is a MachineHealthCheck.
 	HealthCheck = Object[HealthCheckSpec, struct{}]
-	// HealthCheckList is a page of them.
-	HealthCheckList = List[HealthCheckSpec, struct{}]
 	// Template is a Metal3MachineTemplate.
 	Template = Object[TemplateSpec, struct{}]
-	// TemplateList is a page of them.
-	TemplateList = List[TemplateSpec, struct{}]
 )
 
 // HostSpec is of a BareMetalHost.
@@ -62,7 +44,6 @@ type HostSpec struct {
 	Online                bool                    `json:"online"`
 	ExternallyProvisioned bool                    `json:"externallyProvisioned,omitempty"`
 	Image                 *Image                  `json:"image,omitempty"`
-	RAID                  *RAID                   `json:"raid,omitempty"`
 	ConsumerRef           *corev1.ObjectReference `json:"consumerRef,omitempty"`
 }
 
@@ -75,7 +56,6 @@ type HostStatus struct {
 		ID    string `json:"ID"` // of the node in Ironic
 		State string `json:"state"`
 		Image Image  `json:"image,omitzero"`
-		RAID  *RAID  `json:"raid,omitempty"`
 	} `json:"provisioning"`
 }
 
@@ -83,12 +63,6 @@ type HostStatus struct {
 type Image struct {
 	URL      string `json:"url"`
 	Checksum string `json:"checksum,omitempty"`
-}
-
-// RAID is a configuration of volumes, as it is written.
-type RAID struct {
-	Hardware []any `json:"hardwareRAIDVolumes,omitempty"`
-	Software []any `json:"softwareRAIDVolumes,omitempty"`
 }
 
 // IronicSpec is of an Ironic.
@@ -180,24 +154,28 @@ type entry struct {
 	object, list runtime.Object
 }
 
+func narrow[S, T any](at schema.GroupVersion, kind string) entry {
+	return entry{at.WithKind(kind), &Object[S, T]{}, &List[S, T]{}}
+}
+
 func entries() []entry {
 	all := []entry{
-		{Metal3.WithKind("BareMetalHost"), &Host{}, &HostList{}},
-		{schema.GroupVersionKind{Group: "ironic.metal3.io", Version: "v1alpha1", Kind: "Ironic"}, &Ironic{}, &IronicList{}},
+		narrow[HostSpec, HostStatus](Metal3, "BareMetalHost"),
+		narrow[IronicSpec, IronicStatus](schema.GroupVersion{Group: "ironic.metal3.io", Version: "v1alpha1"}, "Ironic"),
 		{Metal3.WithKind("HostFirmwareSettings"), &metal3.HostFirmwareSettings{}, &metal3.HostFirmwareSettingsList{}},
 		{Metal3.WithKind("HostFirmwareComponents"), &metal3.HostFirmwareComponents{}, &metal3.HostFirmwareComponentsList{}},
 		{Metal3.WithKind("HostUpdatePolicy"), &metal3.HostUpdatePolicy{}, &metal3.HostUpdatePolicyList{}},
 	}
-	for _, version := range Versions {
+	for _, version := range versions {
 		machines := schema.GroupVersion{Group: MachineGroup, Version: version}
 		metal3Machines := schema.GroupVersion{Group: InfrastructureGroup, Version: version}
 		all = append(all,
-			entry{machines.WithKind("Machine"), &Machine{}, &MachineList{}},
-			entry{machines.WithKind("MachineHealthCheck"), &HealthCheck{}, &HealthCheckList{}},
-			entry{machines.WithKind("MachineSet"), &Owner{}, &OwnerList{}},
-			entry{machines.WithKind("MachineDeployment"), &Owner{}, &OwnerList{}},
-			entry{metal3Machines.WithKind("Metal3Machine"), &Metal3Machine{}, &Metal3MachineList{}},
-			entry{metal3Machines.WithKind("Metal3MachineTemplate"), &Template{}, &TemplateList{}},
+			narrow[MachineSpec, MachineStatus](machines, "Machine"),
+			narrow[HealthCheckSpec, struct{}](machines, "MachineHealthCheck"),
+			narrow[OwnerSpec, OwnerStatus](machines, "MachineSet"),
+			narrow[OwnerSpec, OwnerStatus](machines, "MachineDeployment"),
+			narrow[struct{}, struct{}](metal3Machines, "Metal3Machine"),
+			narrow[TemplateSpec, struct{}](metal3Machines, "Metal3MachineTemplate"),
 		)
 	}
 	return all

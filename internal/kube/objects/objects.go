@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,6 +65,26 @@ func Controller(o metav1.Object) metav1.OwnerReference {
 		return *owner
 	}
 	return metav1.OwnerReference{}
+}
+
+// ProviderIDs are what spec.providerID of a node on a host may be: metal3://UID and metal3://NAMESPACE/HOST/METAL3MACHINE of
+// Cluster API's provider, or baremetalhost:///NAMESPACE/NAME/UID of OpenShift's.
+func ProviderIDs(h *Host) []string {
+	name, uid := h.Namespace+"/"+h.Name, string(h.UID)
+	var ids []string
+	if c := h.Spec.ConsumerRef; c != nil {
+		ids = append(ids, "metal3://"+name+"/"+c.Name)
+	}
+	if uid != "" {
+		ids = append(ids, "metal3://"+uid, "baremetalhost:///"+name+"/"+uid)
+	}
+	return ids
+}
+
+// Runs reports whether that node, with that spec.providerID, is the one that a Machine runs on a host. Where it is a node of
+// the throttle's own cluster, the Machine's Cluster is that one, and needs no kubeconfig.
+func Runs(m *Machine, h *Host, node, providerID string) bool {
+	return m.Status.NodeRef.Name == node && slices.Contains(ProviderIDs(h), providerID)
 }
 
 // pausedMarks tell Cluster API and BMO to leave an object alone.

@@ -34,11 +34,11 @@ func TestATypeStandsForSeveralKinds(t *testing.T) {
 	if err := c.Patch(t.Context(), objects.As(workers, kind), patch); err != nil {
 		t.Fatal(err)
 	}
-	list := objects.As(&objects.OwnerList{}, objects.ListOf(kind))
+	list := objects.As(&objects.List[objects.OwnerSpec, objects.OwnerStatus]{}, objects.ListOf(kind))
 	if err := c.List(t.Context(), list); err != nil || len(list.Items) != 1 || *list.Items[0].Spec.Replicas != 3 {
 		t.Fatalf("%v: %+v", err, list.Items)
 	}
-	sets := objects.As(&objects.OwnerList{}, objects.ListOf(kind.GroupVersion().WithKind("MachineSet")))
+	sets := objects.As(&objects.List[objects.OwnerSpec, objects.OwnerStatus]{}, objects.ListOf(kind.GroupVersion().WithKind("MachineSet")))
 	if err := c.List(t.Context(), sets); err != nil || len(sets.Items) != 0 {
 		t.Fatalf("MachineSets: %v: %+v", err, sets.Items)
 	}

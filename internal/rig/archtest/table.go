@@ -69,7 +69,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "sigs.k8s.io/json"},
 	},
 	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
-	"pkg/admission":         {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
+	"pkg/admission":         {house: []string{"internal/nearest", "pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
@@ -105,8 +105,7 @@ var table = map[string]imports{
 	},
 	"internal/kube": {house: []string{"internal/kube/objects"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/objects": {
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
-		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", metal3},
 	},
 	"internal/kube/workload": {
 		house:   []string{"internal/kube", "pkg/disruption"},

@@ -1,0 +1,143 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	pageSize   = 500
+	customPage = 250 // of custom resources: BareMetalHosts are large
+	tries      = 3   // of a list whose pages expire before the last one is read
+)
+
+var errNoList = errors.New("the answer is no list")
+
+// Server is an API server that is being read. Nothing is asked for after the first error.
+type Server struct {
+	client.Client
+
+	Account string // whose rights count: an error about a missing one names it
+	Err     error
+}
+
+// Get reads the object NAMESPACE/NAME of a kind, in the newest version that is served. One that is not there has no UID,
+// and is no error. Without a name, nothing is asked for.
+func Get[T client.Object](ctx context.Context, s *Server, kind, key string) T {
+	at := client.ObjectKey{Name: key}
+	if namespace, name, ok := strings.Cut(key, "/"); ok {
+		at = client.ObjectKey{Namespace: namespace, Name: name}
+	}
+	o := blank[T]()
+	for i, all := 0, s.versions(o, kind); i < len(all) && key != "" && s.Err == nil; i++ {
+		err := s.Client.Get(ctx, at, As(o, all[i]))
+		As(o, all[i]) // the client clears it
+		served := !apierrors.IsNotFound(err) || !apierrors.IsUnexpectedServerError(err)
+		switch {
+		case !served && i+1 < len(all):
+			continue
+		case err != nil && (!served || !apierrors.IsNotFound(err)):
+			s.Err = s.explain(ctx, fmt.Errorf("%s %s: %w", kind, key, err))
+		}
+		return o
+	}
+	return o
+}
+
+// All reads all objects of a kind, page by page, in the newest version that is served, and returns what keep makes of
+// each. A kind that is not served is as if it had no objects.
+func All[T client.Object, K any](
+	ctx context.Context, s *Server, kind string, keep func(T) K, options ...client.ListOption,
+) (all []K) {
+	for _, version := range s.versions(blank[T](), kind) {
+		for try := 1; s.Err == nil; try++ {
+			var err error
+			if all, err = pages(ctx, s, version, keep, options); err == nil {
+				return all
+			}
+			if apierrors.IsNotFound(err) {
+				break
+			}
+			if try == tries || !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+				s.Err = s.explain(ctx, err)
+			}
+		}
+	}
+	return nil
+}
+
+// AllIn is All in each of the namespaces.
+func AllIn[T client.Object, K any](
+	ctx context.Context, s *Server, namespaces []string, kind string, keep func(T) K, options ...client.ListOption,
+) (all []K) {
+	for _, namespace := range namespaces {
+		all = append(all, All(ctx, s, kind, keep, append([]client.ListOption{client.InNamespace(namespace)}, options...)...)...)
+	}
+	return all
+}
+
+// Whole keeps an object as it is.
+func Whole[T client.Object](o T) T { return o }
+
+func pages[T client.Object, K any](
+	ctx context.Context, s *Server, of schema.GroupVersionKind, keep func(T) K, options []client.ListOption,
+) (all []K, err error) {
+	size := client.Limit(pageSize)
+	if strings.Contains(of.Group, "x-k8s.io") || of.Group == Metal3.Group {
+		size = customPage
+	}
+	for next := ""; ; {
+		empty, err := s.Scheme().New(ListOf(of))
+		if err != nil {
+			return nil, err
+		}
+		page := As(empty, ListOf(of)).(client.ObjectList) //nolint:forcetypeassert // the scheme's lists are
+		if err := s.Client.List(ctx, page, append([]client.ListOption{size, client.Continue(next)}, options...)...); err != nil {
+			return nil, err
+		}
+		if page.GetResourceVersion() == "" { // a {} must not pass for a cluster without pods
+			return nil, fmt.Errorf("list of %ss: %w", of.Kind, errNoList)
+		}
+		err = meta.EachListItem(page, func(o runtime.Object) error {
+			all = append(all, keep(As(o.(T), of))) //nolint:forcetypeassert // an item of this list
+			return nil
+		})
+		if next = page.GetContinue(); err != nil || next == "" {
+			return all, err
+		}
+	}
+}
+
+// explain says which account lacks a right, and why a request ended that its caller has ended.
+func (s *Server) explain(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s needs another right: %w", s.Account, err)
+	}
+	return err
+}
+
+func blank[T client.Object]() T {
+	return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) //nolint:forcetypeassert // it is a T
+}
+
+// versions are those of a kind, the newest first. A Go type may stand for several kinds.
+func (s *Server) versions(o runtime.Object, kind string) []schema.GroupVersionKind {
+	all, _, err := s.Scheme().ObjectKinds(o)
+	if err != nil {
+		s.Err = errors.Join(s.Err, err)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(of schema.GroupVersionKind) bool { return of.Kind != kind })
+}
