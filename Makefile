@@ -26,7 +26,6 @@ GOLANGCI         := $(BIN)/tools/golangci-lint-$(GOLANGCI_VERSION)
 # Knobs of the targets below.
 DEMO_FLAGS  ?=
 BUILDFLAGS  ?=
-STRESS_FLAGS ?=
 ATTACK      ?= 10m
 LONGRUN     ?= 30m
 CHAOS       ?= .
@@ -53,7 +52,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack chaos longrun stress limits size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack chaos longrun storms size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -119,7 +118,7 @@ release-test: ## The release's own tests: image, SBOM, chart = kustomize
 # with it. What takes longest begins first.
 SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress ./internal/rig/svg ./hack/mutants
+UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./internal/rig/svg ./hack/mutants
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 # These run storms and kill processes, and begin first, as they mostly wait.
@@ -187,11 +186,8 @@ ifeq ($(CHAOS),.)
 	$(TESTSUM) -- -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
 endif
 
-stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
-	$(GO) run ./hack/stress $(STRESS_FLAGS)
-
-limits: ## Adaptive limits beside the best fixed ones, on 108 kinds of sites and storms (LIMITS_FLAGS="-hosts 200 -seeds 3")
-	$(GO) run ./hack/limits $(LIMITS_FLAGS)
+storms: ## Storms of up to 20,000 hosts in virtual time, with ten seeds and by both ways in, held against their bounds
+	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestStormsKeep' ./internal/rig/simulate -args -storms.whole -storms.seeds=10
 
 size: ## Lines of each room, of the product and of its tests, beside what they may be
 	@$(GO) run ./hack/size

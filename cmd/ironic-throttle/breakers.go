@@ -11,9 +11,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const breakersHelp = `Shows the circuit breakers: one for the whole Ironic, one for each conductor group,
-and, where IRONIC_THROTTLE_BREAKER_SCOPES says so, for each image. CLOSED
-lets hosts start. OPEN lets none start, until the recovery time is over. HALF_OPEN
+const breakersHelp = `Shows the circuit breakers: one for the whole Ironic, and one for each conductor
+group. CLOSED lets hosts start. OPEN lets none start, until the recovery time is over. HALF_OPEN
 lets a few probes start: one that goes well closes it. Below are the causes of the
 failures that count, with the number of hosts and some of their names.
 

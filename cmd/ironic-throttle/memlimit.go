@@ -20,7 +20,6 @@ func limitMemory(log *slog.Logger) {
 	}
 	group, file := groupMemory(os.DirFS("/"))
 	if file == "" {
-		log.Info("memory limit", "from", "none", "limit", "none")
 		return
 	}
 	limit := group / 100 * limitPercent

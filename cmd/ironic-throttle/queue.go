@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -34,7 +35,7 @@ func (p *process) queueCommand() *cobra.Command {
 	query := api.QueueQuery{Limit: statusview.QueueRows}
 	cmd := &cobra.Command{
 		Use: "queue", Short: "show who waits, in which order",
-		Long: queueHelp, Example: queueExample, Args: cobra.NoArgs,
+		Long: queueHelp, Example: queueExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if query.Limit < 0 || query.Limit > maxQueueRows {
 				return fmt.Errorf("--limit %d: must be 0..%d", query.Limit, maxQueueRows)

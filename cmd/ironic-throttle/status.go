@@ -37,7 +37,7 @@ func (p *process) statusCommand() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "show the slots and who holds them",
-		Long: statusHelp, Example: statusExample, Args: cobra.NoArgs,
+		Long: statusHelp, Example: statusExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if view.interval < minInterval {
 				return fmt.Errorf("--interval %v: must be at least %v", view.interval, minInterval)

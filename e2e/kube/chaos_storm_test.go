@@ -30,9 +30,9 @@ const (
 	longestAct  = 6500 * time.Millisecond
 	askTimeout  = 3 * time.Second
 
-	leaseDuration = 4 * time.Second
-	renewDeadline = leaseDuration * 2 / 3 // as config.Leader has it
-	settle        = 8 * time.Second
+	leaseDuration = 15 * time.Second // as config.LeaseDuration
+	renewDeadline = leaseDuration * 2 / 3
+	settle        = renewDeadline
 )
 
 // stormSettings are those of all replicas. MAX_STALE is longer than a pause: nothing but
@@ -40,7 +40,6 @@ const (
 var stormSettings = settings{
 	"MAX_CONCURRENT_PROVISIONING_HOSTS": fmt.Sprint(stormSlots),
 	ours + "LEADER_ELECT":               "true",
-	ours + "LEADER_LEASE_DURATION":      leaseDuration.String(),
 	ours + "STARTUP_SETTLE":             settle.String(),
 	ours + "LINGER":                     settle.String(),
 	ours + "MAX_STALE":                  "2m",

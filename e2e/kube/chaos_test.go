@@ -16,7 +16,7 @@ import (
 // the Lease of the defaults.
 const handOver = leaseDuration + settle + 30*time.Second
 
-// pause is for how long a process is stopped: ten leases.
+// pause is for how long a process is stopped: more than two leases.
 const pause = 40 * time.Second
 
 // fault is what befalls a leader. It returns when the next one has given a slot and the
@@ -30,7 +30,7 @@ type fault struct {
 type change struct {
 	took time.Duration // from the fault to the next leader's first slot
 	// turns that began in this time. They are more than one where a leader has lost its
-	// Lease with no help of ours: 4 s are short on a machine that has much else to do.
+	// Lease with no help of ours, on a machine that has much else to do.
 	turns int
 }
 

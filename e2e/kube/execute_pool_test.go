@@ -47,7 +47,7 @@ func playCAPI(t *testing.T, ns string, nodes *realkube.Kube, free int) *capi {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Start(t.Context(), 3, free, true); err != nil {
+	if err := c.Start(t.Context(), 3, free); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -77,7 +77,7 @@ func lanes(t *testing.T, c *api.Client) map[string]api.QueuedHost {
 // nodes: what their BareMetalHosts say puts them into the right lane, at once when it changes, and they get Events.
 func TestErrorCountsOfHostsDecide(t *testing.T) {
 	t.Parallel()
-	const hosts, limit, perMinute = 300, 5, 60
+	const hosts, limit, perMinute = 300, 5, 300
 	ns := namespace(t, "system")
 	f := serveIronic(t, 24*time.Hour)
 	all := addFleet(t, f, 3, hosts, func(i int, h *realkube.Host) {
@@ -100,7 +100,7 @@ func TestErrorCountsOfHostsDecide(t *testing.T) {
 		}
 	}
 	s := serve(t, clustered(f.URL, deploy(t, ns, rights(t, filepath.Join(overlays, "standalone"), ns)), ns).with(settings{
-		"MAX_CONCURRENT_PROVISIONING_HOSTS": fmt.Sprint(limit), ours + "EVENTS_PER_MINUTE": fmt.Sprint(perMinute),
+		"MAX_CONCURRENT_PROVISIONING_HOSTS": fmt.Sprint(limit),
 	}))
 	s.isReady()
 	await(t, "list of all hosts", func() bool { _, ok := s.log.Line("BareMetalHosts are listed"); return ok }, s.log.Tail)

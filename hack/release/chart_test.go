@@ -257,12 +257,12 @@ func TestValuesAreWhatKustomizeWouldBeTold(t *testing.T) {
 		"certificate": true, "gatewayService": true, "monitoring": true, "replicas": 5,
 		"image":     map[string]any{"repository": "registry.example/throttle", "pullPolicy": "Always"},
 		"config":    map[string]any{"maxConcurrentProvisioningHosts": 40, "poolLimits": map[string]any{"rack-1": 5}},
-		"env":       map[string]any{"IRONIC_THROTTLE_LIMIT_MODE": "adaptive", "IRONIC_THROTTLE_BREAKER_THRESHOLD": 7, "IRONIC_THROTTLE_EVENTS": false},
+		"env":       map[string]any{"IRONIC_THROTTLE_LIMIT_MODE": "adaptive", "IRONIC_THROTTLE_BREAKER_THRESHOLD": 7, "IRONIC_THROTTLE_LEADER_ELECT": true},
 		"resources": map[string]any{"limits": map[string]any{"memory": "1Gi"}, "requests": map[string]any{"cpu": "1", "memory": "1Gi"}},
 		"pod":       map[string]any{"nodeSelector": map[string]any{"node-role.kubernetes.io/control-plane": ""}, "priorityClassName": "system-cluster-critical"},
 	})
 	on := map[string]bool{"certificate": true, "gateway-service": true, "monitoring": true, "high-availability": true}
-	lines := chart.Kustomization(on) + `  literals: [IRONIC_THROTTLE_LIMIT_MODE=adaptive, IRONIC_THROTTLE_BREAKER_THRESHOLD=7, IRONIC_THROTTLE_EVENTS=false]
+	lines := chart.Kustomization(on) + `  literals: [IRONIC_THROTTLE_LIMIT_MODE=adaptive, IRONIC_THROTTLE_BREAKER_THRESHOLD=7, IRONIC_THROTTLE_LEADER_ELECT=true]
 - name: ironic-throttle-config
   namespace: ` + ourSystem + `
   behavior: merge

@@ -238,7 +238,7 @@ const stopTimeout = 4800 * time.Millisecond
 // pollTimeout bounds a whole poll: a minute, or what the settings give a slow
 // Ironic.
 func pollTimeout(c config.Config) time.Duration {
-	return max(time.Minute, c.View.MaxStale, 2*c.Ironic.Timeout)
+	return max(time.Minute, c.View.MaxStale, 2*config.IronicTimeout)
 }
 
 // Run decides, serves and watches the config file until ctx ends or one of these

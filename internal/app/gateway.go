@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -39,8 +40,8 @@ func (a *App) newGateway(o Options) (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
-		Timeout: c.Timeout, MaxBody: int64(c.MaxBody), SpoolLimit: c.SpoolLimit(),
-		ListMaxAge: o.Config.View.ListMaxAge, Nodes: a.nodes, Observe: a.observes, Forwarded: c.ForwardedHeaders,
+		Timeout: config.GatewayTimeout, MaxBody: config.GatewayMaxBody, SpoolLimit: 16 * config.GatewayMaxBody,
+		ListMaxAge: o.Config.View.ListMaxAge, Nodes: a.nodes, Observe: a.observes,
 		Now: a.now, Log: a.log,
 	})
 	return err

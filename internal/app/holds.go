@@ -60,8 +60,8 @@ func holdoffConfig(h config.Holdoff, hosts *clusterhosts.Hosts) (holdoff.Config,
 		return holdoff.Config{}, quota, fmt.Errorf("IRONIC_THROTTLE_MAX_FAILED: %w", err)
 	}
 	c := holdoff.Config{
-		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: h.GrowthCap,
-		Hosts: hosts.Holdoffs(h.Hosts, max(h.Timeout, h.GrowthCap)),
+		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: config.GrowthCap,
+		Hosts: hosts.Holdoffs(h.Hosts, max(h.Timeout, config.GrowthCap)),
 	}
 	return c, quota, c.Validate()
 }

@@ -56,12 +56,10 @@ func (a *App) newKube(o *Options) (err error) {
 		return err
 	}
 	a.hosts.Directory = a.directory
-	if c.Events {
-		a.hosts.Recorder = tell.New(tell.Options{
-			Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: c.EventsPerMinute,
-			Instance: identity, Log: a.log, Now: a.now,
-		})
-	}
+	a.hosts.Recorder = tell.New(tell.Options{
+		Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: config.EventsPerMinute,
+		Instance: identity, Log: a.log, Now: a.now,
+	})
 	if !c.Leader.Elect {
 		return nil
 	}
@@ -104,7 +102,7 @@ func (a *App) leadOptions(c config.Kubernetes, identity string) lead.Options {
 	return lead.Options{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
 		Identity: lead.Identity(identity),
-		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline(), RetryPeriod: c.Leader.RetryPeriod(),
+		Duration: config.LeaseDuration, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: config.LeaseRetryPeriod,
 		Log: a.log, Clock: time.Now,
 	}
 }

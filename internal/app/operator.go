@@ -42,7 +42,7 @@ func (a *App) newOperator(c config.Config, identity string) {
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
 		CPUs: runtime.NumCPU(), Own: c.Gateway.Own,
 	}
-	a.warner = &tell.Warner{Client: a.cluster.Client, Events: c.Kubernetes.Events, Instance: identity, Log: a.log}
+	a.warner = &tell.Warner{Client: a.cluster.Client, Instance: identity, Log: a.log}
 	moved := func() { a.controller.Unsettle(a.now()) }
 	switch to := c.Ironic; {
 	case to.Name != "":

@@ -57,7 +57,6 @@ func besideOperator(t *testing.T, s *apiServer, limit int) func(*Options, *fakei
 	return func(o *Options, fake *fakeironic.Server) {
 		cluster(o, fake)
 		o.Config.Kubernetes.Leader.Elect, o.Config.Holdoff.ConfigMap, o.Config.Limits.Total = false, "", limit
-		o.Config.Limits.StuckCap = 1
 	}
 }
 

@@ -56,7 +56,7 @@ func planning(change func(*config.Config)) func(*Options, *fakeironic.Server) {
 }
 
 func TestPlansKnowWhoWaits(t *testing.T) {
-	play(t, planning(func(c *config.Config) { c.Limits.Total, c.Limits.StuckCap = 1, 1 }), func(s *stage) {
+	play(t, planning(func(c *config.Config) { c.Limits.Total = 1 }), func(s *stage) {
 		if d := s.planned(); !d.State.Throttle.Stale || d.State.Throttle.Waiting != 0 {
 			t.Errorf("at first %+v", d.State.Throttle)
 		}
@@ -104,13 +104,13 @@ func TestPlansGoByTheSettingsInForce(t *testing.T) {
 		if diff := cmp.Diff(disruption.Default(), s.planned().Config); diff != "" {
 			t.Errorf("by default (-want +got):\n%s", diff)
 		}
-		next := begin + "disruptionConsolidateAfter: 30m\ndisruptionTariff: 0.5\ndisruptionMaxPayback: Never\n" +
+		next := begin + "disruptionConsolidateAfter: 30m\ndisruptionTariff: 0.5\n" +
 			`disruptionBudgets: '[{"nodes":"0","schedule":"@daily","duration":"8h","reasons":["Drifted"]}]'` + "\n"
 		file.Store(&next)
 		s.pass(20 * time.Second)
 		tariff := 0.5
 		want := disruption.Config{
-			ConsolidateAfter: disruption.Span(30 * time.Minute), TariffPerKWh: &tariff, MaxPayback: disruption.Never,
+			ConsolidateAfter: disruption.Span(30 * time.Minute), TariffPerKWh: &tariff, MaxPayback: disruption.Span(24 * time.Hour),
 			Budgets: budget.List{{Nodes: "0", Schedule: "@daily", Duration: "8h", Reasons: []api.PlanReason{api.PlanDrifted}}},
 		}
 		if diff := cmp.Diff(want, s.planned().Config); diff != "" {

@@ -2,11 +2,9 @@ package app
 
 import (
 	"log/slog"
-	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -22,9 +20,8 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 		Insecure:             c.Insecure,
 		ClientCertFile:       c.ClientCertFile,
 		ClientPrivateKeyFile: c.ClientKeyFile,
-		ClientTimeout:        c.Timeout,
+		ClientTimeout:        config.IronicTimeout,
 		CountExtras:          o.Config.Limits.ExtraStates,
-		Images:               watches(o.Config.Breaker, config.ScopeImage),
 		Transport:            o.Transport,
 		Log:                  log,
 	}
@@ -38,8 +35,6 @@ func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 	}
 	return s
 }
-
-func watches(b config.Breaker, kind string) bool { return b.Enabled && slices.Contains(b.Scopes, kind) }
 
 // admissionConfig is what the decision needs of c.
 func admissionConfig(c config.Config) (admission.Config, error) {
@@ -68,14 +63,14 @@ func admissionConfig(c config.Config) (admission.Config, error) {
 
 // slotLimits is the part of the limits that changes while running.
 func slotLimits(l config.Limits) slots.Limits {
-	return slots.Limits{Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia, StuckCap: l.StuckCap}
+	return slots.Limits{Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia, StuckCap: (l.Total + 3) / 4}
 }
 
 // turns is the rest of what changes while running.
 func turns(t config.Turns) admission.Turns {
-	return admission.Turns{
-		Threshold: t.FailingThreshold, Cap: int(t.FailingCap), Weights: t.Weights,
-	}
+	own := admission.DefaultTurns()
+	own.Weights = t.Weights
+	return own
 }
 
 // breakers are what circuit breakers watch; nil when they are off.
@@ -84,17 +79,8 @@ func breakers(b config.Breaker) *admission.Breakers {
 		return nil
 	}
 	d := admission.DefaultBreakers()
-	d.Scopes = b.Scopes
-	for _, c := range []*breaker.Config{&d.Ironic, &d.Others} {
-		c.Mode = breaker.Mode(b.Mode)
-		c.FailureThreshold = b.GroupThreshold
-		c.FailureWindow, c.RecoveryTimeout = b.FailureWindow, b.RecoveryTimeout
-		c.HalfOpenMaxRequests = b.HalfOpenMaxRequests
-	}
-	d.Ironic.FailureThreshold = b.Threshold
-	if d.Ironic.RatioPercent = b.Ratio; b.Ratio == 0 {
-		d.Ironic.RatioMinimum = 0 // both or none
-	}
+	d.Ironic.FailureThreshold, d.Others.FailureThreshold = b.Threshold, b.GroupThreshold()
+	d.Ironic.RecoveryTimeout, d.Others.RecoveryTimeout = b.RecoveryTimeout, b.RecoveryTimeout
 	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
 	return d
 }

@@ -42,50 +42,46 @@ func TestEverySettingArrives(t *testing.T) {
 		Mode: config.Observe,
 		Limits: config.Limits{
 			Total: 1, Pools: map[string]int{"rack1": 2}, VirtualMedia: 3, ExemptVirtualMedia: true,
-			CountMode: config.CountBusy, ExtraStates: true, StuckAfter: 4, StuckCap: 5,
+			CountMode: config.CountBusy, ExtraStates: true, StuckAfter: 4,
 		},
 		View:   config.View{PollInterval: 6, MaxStale: 8, ListMaxAge: 9},
 		Leases: config.Leases{TTL: 10, Linger: 11, StartupSettle: 12},
-		Turns: config.Turns{
-			FailingThreshold: 18, FailingCap: 19, Weights: map[string]float64{"prod": 21},
-		},
+		Turns:  config.Turns{Weights: map[string]float64{"prod": 21}},
 		Holdoff: config.Holdoff{
-			Timeout: 22 * time.Hour, Stage: config.HoldRemediate, Growth: 2.5, GrowthCap: 23 * time.Hour,
+			Timeout: 22 * time.Hour, Stage: config.HoldRemediate, Growth: 2.5,
 			Hosts: map[string]time.Duration{"metal3/a": 24}, MaxFailed: "25%",
 		},
 		Breaker: config.Breaker{
-			Enabled: true, Mode: config.BreakerWindow, Threshold: 26, GroupThreshold: 27, Ratio: 28,
-			FailureWindow: 30 * time.Second, RecoveryTimeout: 31 * time.Second, HalfOpenMaxRequests: 32,
-			RateLimitPerMinute: 34, Scopes: []string{"group", "image"},
+			Enabled: true, Threshold: 26, RecoveryTimeout: 31 * time.Second, RateLimitPerMinute: 34,
 		},
 		Ironic: config.Ironic{
 			Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientKeyFile: "key",
-			Insecure: true, SkipClientSANVerify: true, Timeout: 14 * time.Second,
+			Insecure: true,
 		},
 	}
 	wantDecision := admission.Config{
 		Mode: admission.Observe,
 		Turns: admission.Turns{
-			Threshold: 18, Cap: 19, Weights: map[string]float64{"prod": 21},
+			Threshold: 2, Cap: admission.DefaultTurns().Cap, Weights: map[string]float64{"prod": 21},
 		},
 		Slots: slots.Config{
-			Limits:             slots.Limits{Total: 1, Groups: map[string]int{"rack1": 2}, VirtualMedia: 3, StuckCap: 5},
+			Limits:             slots.Limits{Total: 1, Groups: map[string]int{"rack1": 2}, VirtualMedia: 3, StuckCap: 1},
 			ExemptVirtualMedia: true, Count: slots.CountBusy, CountExtra: true,
 			LeaseTTL: 10, Linger: 11, Settle: 12, MaxStale: 8, ListMaxAge: 9, StuckAfter: 4,
 		},
 		Holdoff: holdoff.Config{
-			Timeout: 22 * time.Hour, Stage: holdoff.Remediate, Growth: 2.5, GrowthCap: 23 * time.Hour,
+			Timeout: 22 * time.Hour, Stage: holdoff.Remediate, Growth: 2.5, GrowthCap: 48 * time.Hour,
 			Hosts: map[string]time.Duration{"metal3/a": 24},
 		},
-		Breakers: &admission.Breakers{Scopes: []string{"group", "image"}},
+		Breakers: &admission.Breakers{Scopes: []string{"ironic", "group"}},
 	}
 	wantDecision.MaxFailed, _ = holdoff.ParseQuota("25%")
 	wantDecision.Breakers.Others = breaker.Config{
-		Mode: breaker.Window, FailureThreshold: 27, FailureWindow: 30 * time.Second, RecoveryTimeout: 31 * time.Second,
-		HalfOpenMaxRequests: 32, MaxConcurrent: slots.MaxLimit,
+		Mode: breaker.Consecutive, FailureThreshold: 8, FailureWindow: time.Hour, RecoveryTimeout: 31 * time.Second,
+		HalfOpenMaxRequests: 2, MaxConcurrent: slots.MaxLimit,
 	}
 	whole := wantDecision.Breakers.Others
-	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 28, 20, 34
+	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 50, 20, 34
 	wantDecision.Breakers.Ironic = whole
 	decision, err := admissionConfig(c)
 	if err != nil {
@@ -96,18 +92,9 @@ func TestEverySettingArrives(t *testing.T) {
 	}
 	wantClient := ironic.Settings{
 		Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientPrivateKeyFile: "key",
-		Insecure: true, ClientTimeout: 14 * time.Second, CountExtras: true, Images: true,
+		Insecure: true, ClientTimeout: 30 * time.Second, CountExtras: true,
 	}
 	if diff := cmp.Diff(wantClient, ironicSettings(Options{Config: c}, nil)); diff != "" {
 		t.Errorf("client (-want +got):\n%s", diff)
-	}
-}
-
-// A ratio of 0 is none, and no reason to refuse the start.
-func TestBreakerWithoutARatio(t *testing.T) {
-	c := config.Default().Breaker
-	c.Ratio = 0
-	if err := breakers(c).Ironic.Validate(); err != nil {
-		t.Error(err)
 	}
 }

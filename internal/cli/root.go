@@ -29,7 +29,7 @@ func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.C
 	root.SetFlagErrorFunc(FlagError)
 	root.AddCommand(commands...)
 	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "print the version", Args: NoArgs,
 		Long: "Prints version, commit, Go version and platform of this binary.",
 		RunE: func(*cobra.Command, []string) error { return p.printVersion(root.Name()) },
 	})
@@ -72,6 +72,20 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 	}
+	return err
+}
+
+// NoArgs refuses words that belong to no flag.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%q belongs to no flag, and '%s' takes no arguments", args[0], cmd.CommandPath())
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.NoOptDefVal != "" && f.Value.Set(args[0]) == nil {
+			err = fmt.Errorf("%[1]q belongs to no flag; a switch takes its value with '=': --%[2]s=%[1]s", args[0], f.Name)
+		}
+	})
 	return err
 }
 

@@ -68,9 +68,9 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	case errors.Is(err, errTooLarge):
 		fault(w, http.StatusRequestEntityTooLarge, client, fmt.Sprintf(
-			"the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.o.MaxBody))
+			"the body is larger than %d bytes and 64 KiB beside", g.o.MaxBody))
 	case errors.Is(err, errNoRoom):
-		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see IRONIC_THROTTLE_GATEWAY_MAX_BODY")
+		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once")
 	default: // the disk: to be seen to here, and no fault of the host
 		if more, ok := g.unkept.Tell(time.Now()); ok {
 			g.o.Log.Error("gateway: a body cannot be kept", "error", err, "path", brief(r.URL.Path), "before", more)

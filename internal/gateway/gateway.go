@@ -51,12 +51,11 @@ type Options struct {
 	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 
-	Nodes     *inventory.Inventory // for the capacity list; nil: Ironic answers it
-	Observe   func() bool          // whether nothing is refused now
-	Leading   func() bool          // whether this process may start work
-	Forwarded bool                 // X-Forwarded-* are added
-	Now       func() time.Time     // the clock of the decision
-	Log       *slog.Logger
+	Nodes   *inventory.Inventory // for the capacity list; nil: Ironic answers it
+	Observe func() bool          // whether nothing is refused now
+	Leading func() bool          // whether this process may start work
+	Now     func() time.Time     // the clock of the decision
+	Log     *slog.Logger
 }
 
 // Gateway is the http.Handler in front of Ironic. Make one with New; it is safe for concurrent use. Call Close when no

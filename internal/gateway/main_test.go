@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // Bounds that docs/behaviour.md names, and others that clients can see.
 const (
-	timeout      = time.Minute // GATEWAY_TIMEOUT, in tests
+	timeout      = time.Minute // of one request, in tests
 	maxAge       = 20 * time.Second
 	accessMaxAge = time.Minute
 	fetchTimeout = 10 * time.Second

@@ -54,7 +54,7 @@ func TestWhoWritesAllBeforeItReadsSeesThe413(t *testing.T) {
 			if err != nil {
 				w.Fatal(err)
 			}
-			if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(answer, "GATEWAY_MAX_BODY") {
+			if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(answer, "is larger than") {
 				w.Errorf("%s %s", resp.Status, answer)
 			}
 			if w.state(0) != ironic.Available {

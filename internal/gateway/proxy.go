@@ -79,9 +79,6 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header[name] = values
 		}
 	}
-	if g.o.Forwarded {
-		r.SetXForwarded()
-	}
 	r.Out.Header.Add("Via", g.via)
 }
 
@@ -105,9 +102,6 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) 
 		if values, ok := r.Header[name]; ok {
 			out.Header[name] = values
 		}
-	}
-	if g.o.Forwarded {
-		(&httputil.ProxyRequest{In: r, Out: out}).SetXForwarded()
 	}
 	if err := g.whole.Acquire(ctx, 1); err != nil {
 		return answer{}, err

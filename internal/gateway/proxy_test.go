@@ -103,15 +103,6 @@ func TestRequestsReachIronicAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestForwardedHeadersWhenAskedFor(t *testing.T) {
-	forwarded := func(o *gateway.Options) { o.Forwarded = true }
-	got := playSeen(t, forwarded, "GET /v1 HTTP/1.1\r\nHost: pub\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n")
-	want := http.Header{"X-Forwarded-For": {"1.2.3.4, 127.0.0.1"}, "X-Forwarded-Host": {"pub"}, "X-Forwarded-Proto": {"http"}}
-	if diff := cmp.Diff(want, got[0].Header); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestAPrefixOfTheEndpointComesFirst(t *testing.T) {
 	below := func(o *gateway.Options) { o.Base = mustURL(t, "http://ironic/bare%2Fmetal") }
 	if got := playSeen(t, below, getText("/v1/nodes/a%7Eb")); got[0].URI != "/bare%2Fmetal/v1/nodes/a%7Eb" {

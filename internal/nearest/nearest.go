@@ -21,6 +21,22 @@ func Word(name string, known []string) (word string, away int) {
 	return word, away
 }
 
+// Host is the one of known, NAMESPACE/NAME each, whose NAME host is, or that is spelt nearly so; "" = none.
+func Host(host string, known []string) string {
+	for _, one := range known {
+		if _, name, ok := strings.Cut(one, "/"); ok && name == host {
+			return one
+		}
+	}
+	if len(known) > 0 {
+		const typo = 2
+		if one, away := Word(host, known); away <= typo {
+			return one
+		}
+	}
+	return ""
+}
+
 func folded(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }

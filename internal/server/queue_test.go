@@ -46,7 +46,7 @@ func TestQueueRefusesWhatItCannotRead(t *testing.T) {
 		{"limit=" + strings.Repeat("9", 1000), "limit", "..."},
 		{"limit=%ff", "limit", `"?"`},
 		{"limit=1&limit=1", "limit", "is given twice"},
-		{"pool=rack2", "pool", `"rack2" has no queue of its own`},
+		{"pool=rack2", "pool", `pool: "rack2" has no limit of its own, known are rack1`},
 		{"Limit=1", "Limit", "known are limit, namespace, pool, reason"},
 		{"reason=ful", "reason", `reason: "ful" is not one of full, turn,`},
 		{"limit=%zz", "query", "cannot be read"},

@@ -23,8 +23,11 @@ func (c *Controller) headline(now time.Time, s *api.Status) string {
 	switch {
 	case c.cfg.Mode == Observe && !s.View.Fresh:
 		return "Mode observe: nothing is refused. Ironic cannot be read" + because(s.View.LastError) + "."
+	case c.cfg.Mode == Observe && s.Slots.Total.Occupied <= s.Slots.Total.Limit:
+		return "Mode observe: nothing is refused. " + taken(s.Slots.Total) + "."
 	case c.cfg.Mode == Observe:
-		return "Mode observe: nothing is refused. " + observed(s.Slots.Total) + "."
+		return fmt.Sprintf("Mode observe: nothing is refused. %s: enforce would let %s wait.", taken(s.Slots.Total),
+			number(s.Slots.Total.Occupied-s.Slots.Total.Limit, "host", "hosts"))
 	case s.View.AgeSeconds < 0:
 		return "Nothing new starts: no poll of Ironic has succeeded yet" + because(s.View.LastError) + "."
 	case !s.View.Fresh:
@@ -58,14 +61,6 @@ func (c *Controller) headline(now time.Time, s *api.Status) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// observed says how many hosts the slots would not have been enough for.
-func observed(s api.Slots) string {
-	if more := s.Occupied - s.Limit; more > 0 {
-		return taken(s) + ": enforce would let " + number(more, "host", "hosts") + " wait"
-	}
-	return taken(s)
-}
-
 func taken(s api.Slots) string { return fmt.Sprintf("%d of %d slots are taken", s.Occupied, s.Limit) }
 
 // crowd says how many hosts wait, and how many something else than slots and turns stops.
@@ -73,12 +68,12 @@ func crowd(waiting, stopped int) string {
 	switch {
 	case waiting+stopped == 0:
 		return "no host waits"
-	case stopped == 0:
-		return number(waiting, "host waits", "hosts wait")
 	case waiting == 0:
 		return number(stopped, "host is stopped", "hosts are stopped")
+	case stopped > 0:
+		return fmt.Sprintf("%d wait, %d stopped", waiting, stopped)
 	}
-	return number(waiting, "host waits", "hosts wait") + ", " + number(stopped, "is stopped", "are stopped")
+	return number(waiting, "host waits", "hosts wait")
 }
 
 // slotsHeadline says how full the slots are, why those that are free stay so, and how long it takes until all who wait
@@ -86,7 +81,7 @@ func crowd(waiting, stopped int) string {
 func (c *Controller) slotsHeadline(now time.Time, s api.Slots, who string) string {
 	if s.Free > 0 {
 		for first := range c.order.Hosts(slots.Pool{}) {
-			if silence := now.Sub(first.AskedAt); silence >= quiet {
+			if silence := now.Sub(first.AskedAt); silence >= comesBack/4 {
 				return fmt.Sprintf("%s; %s: the first in line, %s, has not asked again for %s",
 					number(s.Free, "slot is free", "slots are free"), who, first.Shown(), api.Age(silence))
 			}
@@ -99,9 +94,6 @@ func (c *Controller) slotsHeadline(now time.Time, s api.Slots, who string) strin
 	}
 	return text
 }
-
-// quiet is for how long a host that waits may not ask without being told of.
-const quiet = 30 * time.Second
 
 func breakerHeadline(b api.Breaker) string {
 	if b.State == string(breaker.Open) {

@@ -59,7 +59,6 @@ var reasons = map[api.Reason]words{
 	}, true},
 	api.ReasonFailingCap: {counted("hosts that fail again and again hold all the slots that they may have now"), []string{
 		"Repair what makes it fail: kubectl describe bmh shows the last error.",
-		"To let failing hosts have more slots, raise IRONIC_THROTTLE_FAILING_CAP.",
 	}, true},
 	api.ReasonHold: {sayHold, []string{
 		"See what failed: ironic-throttle holds.",
@@ -100,7 +99,7 @@ var reasons = map[api.Reason]words{
 // stepsFor returns what an operator can do for the host if it is told reason.
 func (t *teller) stepsFor(reason api.Reason) []string {
 	names := strings.NewReplacer(
-		"{host}", t.Host, "{scope}", shellWord(t.scope), "{node}", cmp.Or(t.NodeUUID, strings.Replace(t.Host, "/", "~", 1)),
+		"{host}", t.Host, "{scope}", t.scope, "{node}", cmp.Or(t.NodeUUID, strings.Replace(t.Host, "/", "~", 1)),
 	)
 	all := make([]string, 0, len(reasons[reason].steps))
 	for _, s := range reasons[reason].steps {

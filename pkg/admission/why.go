@@ -15,7 +15,7 @@ import (
 // UUID. It takes, renews and ends nothing.
 func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	w, known := c.why(now, namespace, name)
-	if of := meant(w.Host, known); of != "" {
+	if of := nearest.Host(w.Host, known); of != "" {
 		w.Steps = append([]string{"Do you mean " + of + "? ironic-throttle why " + of + "."}, w.Steps...)
 	}
 	return w
@@ -32,28 +32,11 @@ func (c *Controller) why(now time.Time, namespace, name string) (w api.Why, know
 		c.stand(now, &t)
 	}
 	w.Hold = c.holdOf(now, &w)
-	w.Standing = t.standing()
-	t.tell(inCluster, h != nil && c.plans(h))
-	if w.Standing == api.StandingUnknown {
+	if w.Standing = t.standing(); w.Standing == api.StandingUnknown {
 		c.ledger.All(func(h *slots.Host) { known = append(known, h.Shown()) })
 	}
+	t.tell(inCluster, h != nil && c.plans(h))
 	return w, known
-}
-
-// meant is the known host whose name without a namespace is host, or is spelt nearly like it; "": there is none.
-func meant(host string, known []string) string {
-	for _, one := range known {
-		if _, name, ok := strings.Cut(one, "/"); ok && name == host {
-			return one
-		}
-	}
-	if len(known) > 0 {
-		const typo = 2
-		if one, away := nearest.Word(host, known); away <= typo {
-			return one
-		}
-	}
-	return ""
 }
 
 // whose finds the host that somebody means, and what the cluster says of it: "" where nobody knows the cluster.
@@ -180,9 +163,7 @@ func (t *teller) tell(inCluster string, planned bool) {
 	switch {
 	case t.Slot != nil:
 		t.slot()
-	case t.Answer != nil && t.Answer.Reason == api.ReasonObserve:
-		t.sayf("It wants to %s.", wish(t.Op))
-	case t.Standing == api.StandingIdle:
+	case t.Standing == api.StandingIdle && (t.Answer == nil || t.Answer.Reason != api.ReasonObserve):
 		t.sayf("It wants nothing now.")
 	}
 	if t.Queued != nil {
@@ -194,9 +175,6 @@ func (t *teller) tell(inCluster string, planned bool) {
 	}
 	t.answered()
 	if planned {
-		if t.Answer == nil || t.Answer.Reason != api.ReasonPlannedYields {
-			t.sayf("Its work is planned: it starts when nobody else wants the slots.")
-		}
 		t.Steps = append(t.Steps, plannedStep)
 	}
 }
@@ -254,7 +232,7 @@ func (t *teller) slot() {
 	case "foreign":
 		t.sayf("It %s: its node was found at work, though nobody had asked for it.", since)
 	default:
-		t.sayf("It %s, to %s.", since, wish(s.Op))
+		t.sayf("It %s, to %s.", since, s.Op)
 	}
 	switch {
 	case s.Busy:
@@ -274,7 +252,7 @@ func (t *teller) slot() {
 func (t *teller) waiting() {
 	q := t.Queued
 	t.sayf("It wants to %s. It asked first %s, and last %s.",
-		wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.h.AskedAt)))
+		t.Op, ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.h.AskedAt)))
 	if t.silence >= comesBack {
 		t.sayf("Nobody has asked for any host for %s: is BMO running?", api.Age(t.silence))
 	}

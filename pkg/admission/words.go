@@ -40,11 +40,7 @@ func (c *Controller) answer(d decision, f *facts) api.Answer {
 // numbers adds how things stand: "no slot is free (20 of 20 taken, 57 waiting); this is number 12, its turn comes in
 // about 25m (90 % within 50m)".
 func numbers(text string, d decision, s api.Slots) string {
-	text = fmt.Sprintf("%s (%d of %d taken", text, s.Occupied, s.Limit)
-	if s.Waiting > 0 {
-		text += fmt.Sprintf(", %d waiting", s.Waiting)
-	}
-	text += ")"
+	text = fmt.Sprintf("%s (%d of %d taken, %d waiting)", text, s.Occupied, s.Limit, s.Waiting)
 	if d.position > 0 {
 		text += fmt.Sprintf("; this is number %d", d.position)
 	}
@@ -120,23 +116,4 @@ func causeOf(e slots.Ending) string {
 		text = "no reason given"
 	}
 	return string(e.State) + ": " + text
-}
-
-// wish is an operation as the end of "it wants to".
-func wish(op api.Op) string {
-	if op == api.OpNone || op == "" {
-		return "start nothing"
-	}
-	return string(op)
-}
-
-// shellWord is word as one of a shell.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(":/._-", r)
-	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

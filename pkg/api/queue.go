@@ -41,7 +41,7 @@ type PoolQueue struct {
 
 	FailingOpen bool `json:"failingOpen"` // a failing host may get a slot
 	// FailingAllowed is how many failing hosts may hold slots:
-	// FAILING_CAP while healthy hosts want slots, more when they do not. FailingHeld
+	// a quarter of the slots while healthy hosts want slots, more when they do not. FailingHeld
 	// is how many do; it may be more, as no slot is taken away.
 	FailingAllowed int `json:"failingAllowed"`
 	FailingHeld    int `json:"failingHeld"`

@@ -44,8 +44,10 @@ func (b *board) unruly() string {
 	return ""
 }
 
-// sure tells whether a pod stays where it is.
-func (b *board) sure(p *disruption.Pod) bool { return !p.Terminating || slices.Contains(b.moved, p) }
+// sure tells whether a pod stays where it is: a DaemonSet may not make the one that is expected on a new node.
+func (b *board) sure(p *disruption.Pod) bool {
+	return p.Node != "" && !p.Terminating || slices.Contains(b.moved, p)
+}
 
 func (b *board) astray(p *disruption.Pod, to *seat) string {
 	wanted := func(q *disruption.Pod) bool {
@@ -69,7 +71,8 @@ func (b *board) astray(p *disruption.Pod, to *seat) string {
 	return ""
 }
 
-// skew is how many more pods are in the domain of a pod than where the fewest are.
+// skew is how many more pods are in the domain of a pod than where the fewest are. Those that may not stay count in its
+// own domain alone.
 func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstraint) (skew int32, ok bool) {
 	counts := func(q *disruption.Pod) bool {
 		for _, k := range t.MatchLabelKeys {
@@ -77,9 +80,9 @@ func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstra
 				return false
 			}
 		}
-		return q.Cluster == p.Cluster && q.Namespace == p.Namespace && b.sure(q) && matches(t.LabelSelector, q.Labels)
+		return q.Cluster == p.Cluster && q.Namespace == p.Namespace && matches(t.LabelSelector, q.Labels)
 	}
-	by := map[string]int32{}
+	by, maybe := map[string]int32{}, map[string]int32{}
 	for _, s := range b.seats {
 		if s.cluster != p.Cluster || slices.ContainsFunc(p.Spread, func(t corev1.TopologySpreadConstraint) bool { _, ok := s.labels[t.TopologyKey]; return !ok }) ||
 			t.NodeAffinityPolicy == nil && selects(&disruption.Pod{NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity}, s) != "" ||
@@ -90,8 +93,12 @@ func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstra
 		}
 		by[s.labels[t.TopologyKey]] += 0
 		for _, q := range s.pods {
-			if q != p && counts(q) {
+			switch {
+			case q == p || !counts(q):
+			case b.sure(q):
 				by[s.labels[t.TopologyKey]]++
+			default:
+				maybe[s.labels[t.TopologyKey]]++
 			}
 		}
 	}
@@ -103,7 +110,7 @@ func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstra
 		least = 0
 	}
 	value, ok := to.labels[t.TopologyKey]
-	if skew = by[value] - least; counts(p) {
+	if skew = by[value] + maybe[value] - least; counts(p) {
 		skew++
 	}
 	return skew, ok

@@ -110,13 +110,10 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 	if to.cluster != p.Cluster {
 		return "another cluster"
 	}
-	for _, t := range to.taints {
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t) || t.Effect == corev1.TaintEffectNoExecute && !tolerates(lasting(p.Tolerations), t) {
-			return "the taint " + t.Key
+	for _, why := range []string{admits(p.Tolerations, to), keeps(p.Tolerations, to), selects(p, to)} {
+		if why != "" {
+			return why
 		}
-	}
-	if why := selects(p, to); why != "" {
-		return why
 	}
 	if why := b.crowded(p, to); why != "" {
 		return why
@@ -124,9 +121,25 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 	return b.estranged(p, to)
 }
 
-// lasting are tolerations without an end.
-func lasting(all []corev1.Toleration) []corev1.Toleration {
-	return slices.DeleteFunc(slices.Clone(all), func(t corev1.Toleration) bool { return t.TolerationSeconds != nil })
+// admits says which taint keeps pods with these tolerations out, and keeps which of them drives the pods away later.
+func admits(all []corev1.Toleration, to *seat) string {
+	for _, t := range to.taints {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(all, t) {
+			return "the taint " + t.Key
+		}
+	}
+	return ""
+}
+
+func keeps(all []corev1.Toleration, to *seat) string {
+	for _, t := range to.taints {
+		if t.Effect == corev1.TaintEffectNoExecute && slices.ContainsFunc(all, func(o corev1.Toleration) bool {
+			return o.TolerationSeconds != nil && tolerates([]corev1.Toleration{o}, t)
+		}) {
+			return "the taint " + t.Key + ", in the end"
+		}
+	}
+	return ""
 }
 
 func tolerates(all []corev1.Toleration, taint corev1.Taint) bool {
@@ -300,8 +313,9 @@ func matches(s *metav1.LabelSelector, have map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(have))
 }
 
-// spareSeat is the node that a host would become in a pool.
-func spareSeat(h *disruption.Host, pool *disruption.Pool, of disruption.Key) *seat {
+// addSpare adds the node that a host would become in a pool, with the pods of DaemonSets that would run there: of those
+// that demand what is known of it, and of those that run on another node of the pool.
+func (b *board) addSpare(w *world, h *disruption.Host, pool *disruption.Pool, of disruption.Key) *seat {
 	made := maps.Clone(pool.NodeLabels)
 	if made == nil {
 		made = map[string]string{}
@@ -309,5 +323,17 @@ func spareSeat(h *disruption.Host, pool *disruption.Pool, of disruption.Key) *se
 	if _, ok := made[hostname]; !ok {
 		made[hostname] = h.String()
 	}
-	return &seat{cluster: of, name: h.String(), made: true, labels: made, taints: pool.NodeTaints, room: h.Capacity}
+	to := &seat{cluster: of, name: h.String(), made: true, labels: made, taints: pool.NodeTaints, room: h.Capacity}
+	b.seats[in(of, h.String())] = to
+	for i := range w.s.DaemonSets {
+		d := &w.s.DaemonSets[i]
+		runs := slices.ContainsFunc(w.s.Pods, func(q disruption.Pod) bool {
+			at := w.hostOf[in(of, q.Node)]
+			return q.DaemonSet && q.Cluster == of && q.Namespace == d.Namespace && q.Owner == "DaemonSet/"+d.Name && at != nil && w.pools[poolOf(at)] == pool
+		})
+		if d.Cluster == of && (runs || selects(d, to) == "" && admits(d.Tolerations, to) == "") {
+			b.put(d, to)
+		}
+	}
+	return to
 }

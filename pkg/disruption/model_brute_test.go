@@ -105,7 +105,7 @@ func (b *brute) search(anyway []*disruption.Host, saved float64) {
 				hosts = append(hosts, h)
 			}
 		}
-		if moves, ok := b.feasible(hosts); ok {
+		if moves, ok := b.feasible(hosts, nil); ok {
 			b.best, b.hosts, b.moves = c.value, hosts, moves
 			return
 		}
@@ -143,8 +143,9 @@ func (b *brute) exceeded(pods []*disruption.Pod) bool {
 	})
 }
 
-// feasible looks for places of all pods of hosts that go.
-func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
+// feasible looks for places of all pods of hosts that go, on spare too, a free host that would become one of their pool;
+// nil = none.
+func (b *brute) feasible(hosts []*disruption.Host, spare *disruption.Host) (map[string]string, bool) {
 	var pods []*disruption.Pod
 	gone := map[string]bool{}
 	for _, h := range hosts {
@@ -156,6 +157,9 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 		return nil, false
 	}
 	on := b.board(gone)
+	if spare != nil {
+		on.addSpare(b.world, spare, b.pools[poolOf(hosts[0])], hosts[0].Cluster)
+	}
 	var seats []*seat
 	for _, s := range on.seats {
 		if s.closed == "" {

@@ -121,14 +121,35 @@ func TestPlansOfAFleet(t *testing.T) {
 	}
 }
 
-// TestAPlanOfAFleetEndsWhenItsTimeIsOver: it takes longer than that.
-func TestAPlanOfAFleetEndsWhenItsTimeIsOver(t *testing.T) {
-	planned(t, &newLab(1).s, disruption.Default(), noon) // skips while there is none
-	l := fleet(1, 200, 4000)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if _, err := disruption.Plan(ctx, &l.s, l.c, l.now); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Plan ends with %v", err)
+// counted is a context that is cancelled when it was asked so many times.
+type counted struct {
+	context.Context
+	left, asked int
+}
+
+func (c *counted) Err() error {
+	if c.asked++; c.asked > c.left {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAPlanEndsWithItsContext, wherever it is: it asks for it again and again, and works on for nobody.
+func TestAPlanEndsWithItsContext(t *testing.T) {
+	l := fleet(1, 40, 400)
+	asked := func(left int) (int, error) {
+		ctx := &counted{Context: t.Context(), left: left}
+		_, err := disruption.Plan(ctx, &l.s, l.c, l.now)
+		return ctx.asked, err
+	}
+	all, err := asked(1 << 30)
+	if err != nil || all < 400 {
+		t.Fatalf("the context is asked %d times: %v", all, err)
+	}
+	for left := 0; left < all; left += 7 {
+		if got, err := asked(left); !errors.Is(err, context.Canceled) || got > left+2 {
+			t.Fatalf("cancelled at look %d: %d looks, %v", left, got, err)
+		}
 	}
 }
 

@@ -16,6 +16,10 @@ func (m *maker) pods() {
 	if m.used || m.calm && !m.rarely(4) {
 		count, used = nodes+m.IntN(2*nodes), nodes
 	}
+	if m.dense {
+		count, used = 2+m.IntN(9), nodes
+		m.daemons()
+	}
 	for i := range count {
 		m.pod(i, m.IntN(used))
 	}
@@ -28,17 +32,41 @@ func (m *maker) pods() {
 			p.DaemonSet = m.rarely(2)
 			p.Mirror = !p.DaemonSet && m.rarely(2)
 			p.Finished = !p.DaemonSet && !p.Mirror
-			p.Owner = pick(m, p.Owner, "")
+			if p.Owner = pick(m, p.Owner, ""); m.dense && p.DaemonSet {
+				p.Owner = pick(m, "DaemonSet/d-0", "DaemonSet/d-1")
+			}
 		}
 	}
+}
+
+// daemons are two DaemonSets.
+func (m *maker) daemons() {
+	for i := range 2 {
+		d := m.l.pod(fmt.Sprint("d-", i), 0, pick(m, "100m", "1"))
+		d.DaemonSet, d.Node, d.Owner, d.Labels = true, "", "", map[string]string{"app": pick(m, "a", "b")}
+		if m.rarely(3) {
+			d.NodeSelector = map[string]string{pick(m, "zone", "rack"): "a"}
+		}
+		if m.rarely(2) {
+			d.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}
+		if m.rarely(4) {
+			d.AntiAffinity = apart(pick(m, "a", "b"), hostname)
+		}
+		m.l.s.DaemonSets = append(m.l.s.DaemonSets, *d)
+	}
+	m.l.s.Pods = m.l.s.Pods[:0]
 }
 
 // pod adds a pod where it has room by its requests, or leaves it waiting.
 func (m *maker) pod(i, node int) {
 	p := m.l.pod(fmt.Sprintf("p-%d", i), node, pick(m, "500m", "1", "1", "2", "3"))
 	p.Labels = map[string]string{"app": pick(m, "a", "b", "c", "d")}
-	if free := m.calm || m.used; !free || m.rarely(3) {
+	if free := m.calm || m.used; !free || m.dense || m.rarely(3) {
 		m.wishes(p)
+	}
+	if m.dense {
+		m.more(p)
 	}
 	if free := m.calm || m.used; !free || m.rarely(4) {
 		m.stuck(p)
@@ -56,9 +84,38 @@ func (m *maker) pod(i, node int) {
 	}
 }
 
+// more are wishes that hardly any two pods share.
+func (m *maker) more(p *disruption.Pod) {
+	p.Requests["memory"] = pick(m, "0", "1Gi", "2Gi", "3Gi")
+	if m.rarely(6) {
+		p.Requests["gpu"] = pick(m, "0", "1")
+	}
+	if m.rarely(4) {
+		p.Namespace = "bank"
+	}
+	if m.rarely(5) {
+		p.Labels["rev"] = pick(m, "1", "2")
+	}
+	for _, t := range [][]corev1.PodAffinityTerm{p.Affinity, p.AntiAffinity} {
+		switch {
+		case len(t) == 0:
+		case m.rarely(4):
+			t[0].Namespaces = []string{pick(m, "bank", "default")}
+		case m.rarely(4):
+			t[0].NamespaceSelector = &metav1.LabelSelector{}
+		}
+	}
+	if len(p.Spread) > 0 && m.rarely(4) {
+		p.Spread[0].MatchLabelKeys = []string{"rev"}
+	}
+	if len(p.Affinity) > 0 && m.rarely(4) {
+		p.Affinity = append(p.Affinity, apart(pick(m, "a", "b"), pick(m, hostname, corev1.LabelTopologyZone))...)
+	}
+}
+
 // stuck sets what keeps a pod where it is.
 func (m *maker) stuck(p *disruption.Pod) {
-	if p.Terminating = !m.calm && m.rarely(12); p.Terminating && m.rarely(2) {
+	if p.Terminating = (!m.calm || m.dense) && m.rarely(12); p.Terminating && m.rarely(2) {
 		p.Owner = "StatefulSet/app"
 	}
 	p.Ready = !m.rarely(12)

@@ -26,6 +26,8 @@ type maker struct {
 	// used leaves out what comes before consolidation and what forbids it, in half of the states that are not calm: else hardly
 	// any of them would be consolidated.
 	used bool
+	// dense is for one host that goes, whose pods want all that pods can.
+	dense bool
 }
 
 func pick[T any](c chooser, all ...T) T { return all[c.IntN(len(all))] }
@@ -112,6 +114,27 @@ func mixed(seed uint64, calm bool) *lab {
 
 func seeded(seed uint64, calm bool) *lab { return randomLab(rand.New(rand.NewPCG(seed, 21)), calm) }
 
+// dense is a cluster in which host 0 alone may go, and a free host may come.
+func dense(seed uint64) *lab {
+	m := &maker{chooser: rand.New(rand.NewPCG(seed, 23)), l: newLab(0), calm: true, dense: true}
+	m.fill(2 + m.IntN(4))
+	m.l.s.Nodes[0].Ready = true
+	for i := range m.l.s.Hosts {
+		m.l.s.Hosts[i].DoNotDisrupt = i > 0
+	}
+	if m.rarely(2) {
+		return m.l
+	}
+	q := &m.l.s.Pools[0]
+	q.NodeLabels = map[string]string{"zone": pick(m, "a", "b"), corev1.LabelTopologyZone: pick(m, "a", "b", "c")}
+	if m.rarely(4) {
+		q.NodeTaints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoExecute}}
+	}
+	s := m.l.spare(10)
+	s.Capacity["cpu"], s.Capacity["gpu"] = pick(m, "2", "4", "8"), pick(m, "0", "2")
+	return m.l
+}
+
 func (m *maker) pools() {
 	if m.calm {
 		return
@@ -192,6 +215,16 @@ func (m *maker) host() {
 	}
 	if m.rarely(8) {
 		n.Allocatable["pods"] = fmt.Sprint(2 + m.IntN(6))
+	}
+	if m.dense {
+		n.Allocatable["cpu"], n.Allocatable["memory"] = pick(m, "2", "3", "4"), pick(m, "4Gi", "8Gi")
+		if m.rarely(3) {
+			n.Allocatable["gpu"] = pick(m, "0", "1", "2")
+		}
+		if m.rarely(10) {
+			n.Labels[hostname] = pick(m, "n-0", "n-1")
+		}
+		n.Ready, n.Unschedulable = !m.rarely(16), m.rarely(16)
 	}
 	if m.calm {
 		return

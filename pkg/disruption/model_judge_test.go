@@ -230,7 +230,7 @@ func (j *judgement) places() {
 		}
 		if a.Replacement != nil {
 			if h, pool := j.hosts[a.Replacement.Name], j.pools[a.Pool]; h != nil && pool != nil && b.seats[in(of, h.String())] == nil {
-				b.seats[in(of, h.String())] = spareSeat(h, pool, of)
+				b.addSpare(j.world, h, pool, of)
 			}
 		}
 		for _, m := range a.Moves {

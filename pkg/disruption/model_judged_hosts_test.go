@@ -150,9 +150,9 @@ func TestTheJudgeRejectsMoves(t *testing.T) {
 	}
 }
 
-func inZone(op corev1.NodeSelectorOperator, zone string) *corev1.NodeSelector {
+func inZone(op corev1.NodeSelectorOperator, zones ...string) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: op, Values: []string{zone}}},
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: op, Values: zones}},
 	}}}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -105,15 +104,6 @@ func TestTheJudgeAccepts(t *testing.T) {
 			t.Errorf("%s:\n%s", name, strings.Join(broken, "\n"))
 		}
 	}
-}
-
-// budget adds a PodDisruptionBudget of pods with a label app.
-func (l *lab) budget(app string, allowed int32) *disruption.PodBudget {
-	l.s.Budgets = append(l.s.Budgets, disruption.PodBudget{
-		Key:      disruption.Key{Namespace: "default", Name: "pdb-" + app},
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, Allowed: allowed, Current: true,
-	})
-	return &l.s.Budgets[len(l.s.Budgets)-1]
 }
 
 // rejection is one way to break a good plan, and words of the law that it breaks.

@@ -43,7 +43,7 @@ func (b *brute) prefix(anyway []*disruption.Host, saved float64) float64 {
 		if b.undecided {
 			break
 		}
-		if _, ok := b.feasible(append(slices.Clone(set), h)); ok {
+		if _, ok := b.feasible(append(slices.Clone(set), h), nil); ok {
 			set = append(set, h)
 			saved += b.worth(h)
 		}

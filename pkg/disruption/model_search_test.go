@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,6 +177,47 @@ func TestPlansSaveWhatBruteForceDoes(t *testing.T) {
 	}
 	if n := int(cases()); all.cases+failed < n/2 || undecided > n/100 {
 		t.Errorf("%d clusters were compared, %d have nothing to save, and %d were given up", all.cases, nothing, undecided)
+	}
+}
+
+// TestPlacementsHoldAndNoneIsMissed lets one host go, and compares what becomes of its pods with all that could: they go to
+// other nodes, or to a new one where those are not enough, or brute force finds no place for them either. A pod with
+// affinity or spread may be missed at times.
+func TestPlacementsHoldAndNoneIsMissed(t *testing.T) {
+	const stays, release, replace = "", api.PlanRelease, api.PlanReplace
+	count, missed := map[api.PlanDecision]int{}, 0
+	for seed := *planSeed; seed < *planSeed+5*cases() && !t.Failed(); seed++ {
+		l := dense(seed)
+		b := newBrute(l, freedom{})
+		if len(b.candidates) == 0 {
+			continue
+		}
+		want, spare := api.PlanDecision(stays), l.s.Hosts[len(l.s.Hosts)-1]
+		if _, ok := b.feasible(b.candidates, nil); ok {
+			want = release
+		} else if spare.Node == "" {
+			if _, ok := b.feasible(b.candidates, &spare); ok {
+				want = replace
+			}
+		}
+		p := planned(t, &l.s, l.c, l.now)
+		got := api.PlanDecision(stays)
+		if len(p.Actions) > 0 {
+			got = p.Actions[0].Decision
+		}
+		broken := judge(&l.s, l.c, l.now, p)
+		if free := !slices.ContainsFunc(l.s.Pods, func(p disruption.Pod) bool { return len(p.Affinity)+len(p.Spread) > 0 }); got != want && !b.undecided {
+			if missed++; free || want == stays || got == release {
+				broken = append(broken, fmt.Sprintf("the decision is %q, and brute force finds %q", got, want))
+			}
+		}
+		if count[got]++; len(broken) > 0 {
+			show(t, seed, l, p, broken)
+		}
+	}
+	t.Logf("%v, %d missed", count, missed)
+	if count[release] == 0 || count[replace] == 0 || count[stays] == 0 || missed > (count[release]+count[replace])/20 {
+		t.Errorf("%v, %d missed", count, missed)
 	}
 }
 

@@ -57,12 +57,10 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 	return plan, nil
 }
 
-// allowed: the pool of an action lets it be carried out, or a Machine without owner does so itself.
+// allowed: the pool of an action lets it be carried out.
 func (p *planner) allowed(a api.PlanAction) bool {
-	if q := p.pools[a.Pool]; q != nil {
-		return q.Execute
-	}
-	return p.host(a.Hosts[0].Name).Machine.Execute
+	q := p.pools[a.Pool]
+	return q != nil && q.Execute
 }
 
 // Explain tells why a host is a candidate or not, condition by condition. The host is known to s.

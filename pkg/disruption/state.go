@@ -177,8 +177,6 @@ type Machine struct {
 	// Marked: it has the annotation cluster.x-k8s.io/delete-machine.
 	Marked bool `json:"marked,omitempty"`
 	Paused bool `json:"paused,omitempty"`
-	// Execute: its annotation allows that plans are carried out, which counts where nobody owns it.
-	Execute bool `json:"execute,omitempty"`
 	// Consolidatable is the condition of that name; nil: it has none, which is as true.
 	Consolidatable *bool `json:"consolidatable,omitempty"`
 	// Others lists what owns it that is none of ours, such as KubeadmControlPlane: no candidate.

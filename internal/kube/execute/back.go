@@ -1,16 +1,13 @@
 package execute
 
 import (
-	"slices"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 )
 
 // newcomers are Machines of the pool that were made since the command began.
 func (r *record) newcomers(s *seen) (all []machine) {
 	for _, m := range s.members {
-		isTarget := slices.ContainsFunc(r.Targets, func(t target) bool { return t.MachineUID == string(m.UID) })
-		if m.CreationTimestamp.After(r.Newest) && !isTarget {
+		if m.CreationTimestamp.After(r.Newest) && string(m.UID) != r.MachineUID {
 			all = append(all, m)
 		}
 	}
@@ -21,7 +18,7 @@ func (r *record) newcomers(s *seen) (all []machine) {
 func (r *record) replacement(s *seen) machine {
 	last := machine{Machine: &objects.Machine{}}
 	for _, m := range r.newcomers(s) {
-		if claims := m.infrastructure(); claims != "" && claims == consumer(s.spare) || r.ours(m) {
+		if claims := infrastructure(m.Machine); claims != "" && claims == consumer(s.spare) || r.ours(m) {
 			return m
 		}
 		if !deleted(m) && (!found(last) || m.CreationTimestamp.After(last.CreationTimestamp.Time)) {
@@ -34,12 +31,12 @@ func (r *record) replacement(s *seen) machine {
 // deploy waits until the replacement's node is Ready.
 func (r record) deploy(s *seen, m moment) move {
 	n, holder := r.replacement(s), consumer(s.spare)
-	taken := holder != "" && holder != n.infrastructure()
+	taken := holder != "" && holder != infrastructure(n.Machine)
 	late := m.now.Sub(r.Since) > deployLimit
 	_, _, to := done(s.owner)
 	switch {
 	case taken && r.ours(s.spare): // its work is nobody's plan any more
-		return do(clean(s.spare, slices.Contains(r.Kept, r.Spare)))
+		return do(clean(s.spare))
 	case !found(s.owner):
 		return r.abandon(s, m, "%s is gone", r.Pool)
 	case r.unmarked(s) != "":
@@ -68,39 +65,48 @@ func (r record) deploy(s *seen, m moment) move {
 	return r.to(s, m, draining)
 }
 
-// takeBack takes the replacement back: the owner gets as small as it was, by that Machine.
-func (r record) takeBack(s *seen, m moment) move {
+// takeBack takes the replacement back: the owner gets as small as it was, by that Machine. nil: there is nothing to be taken
+// back, or somebody else has, or Cluster API has chosen another Machine, for which it is stopped.
+func (r record) takeBack(s *seen, m moment) *move {
 	_, word, to := done(s.owner)
-	n := r.replacement(s)
-	switch {
-	case !found(s.owner) || !r.ours(s.owner) || word != wordBack && word != wordUp || word == wordUp && replicas(s.owner) < to:
-		return r.to(s, m, undoing) // nothing is to be taken back, or somebody else has
-	case word == wordBack && (!r.ours(n) || !deleted(n) && replicas(s.owner) > to): // gone, or somebody wants it after all
-		return r.to(s, m, undoing)
-	case word == wordBack && !deleted(n) && s.another(string(n.UID)):
-		return r.stop(s, m, "Cluster API let another Machine of %s go than %s, which is marked", r.Pool, keyOf(n))
-	case word == wordBack:
-		return r.waits(m, leaveLimit, "replacement %s goes", keyOf(n))
-	case !found(n): // without it another Machine might go
-		return r.waits(m, otherLimit, "Cluster API makes a Machine for %s, to be taken back", r.Pool)
-	case deleted(n): // by somebody else: Cluster API makes another one, which is to go
-		return r.waits(m, otherLimit, "replacement %s is being deleted by somebody else", keyOf(n))
-	case r.unsettled(s) != "":
-		return r.waits(m, otherLimit, "%s", r.unsettled(s))
-	}
+	n, next := r.replacement(s), move{}
 	value, marked := n.Annotations[deleteMark]
+	another := word == wordBack && !deleted(n) && s.another(string(n.UID))
 	switch {
+	case !r.ours(s.owner) || word != wordBack && word != wordUp || word == wordUp && replicas(s.owner) < to:
+		return nil
+	case word == wordBack && (!r.ours(n) || !deleted(n) && replicas(s.owner) > to): // gone, or somebody wants it after all
+		return nil
+	case another && s.owner.Annotations[stoppedMark] != "":
+		return nil
+	case another:
+		next = r.stop(s, m, "Cluster API let another Machine of %s go than %s, which is marked", r.Pool, keyOf(n))
+	case r.paused(s) != "":
+		next = r.waits(m, otherLimit, "%s", r.paused(s))
+	case word == wordBack:
+		next = r.waits(m, leaveLimit, "replacement %s goes", keyOf(n))
+	case !found(n): // without it another Machine might go
+		next = r.waits(m, otherLimit, "Cluster API makes a Machine for %s, to be taken back", r.Pool)
+	case deleted(n): // by somebody else: Cluster API makes another one, which is to go
+		next = r.waits(m, otherLimit, "replacement %s is being deleted by somebody else", keyOf(n))
+	case r.unsettled(s) != "":
+		next = r.waits(m, otherLimit, "%s", r.unsettled(s))
 	case r.others(n) || marked && value != mark(r.ID):
-		return r.waits(m, otherLimit, "Machine %s is somebody else's to delete", keyOf(n))
+		next = r.waits(m, otherLimit, "Machine %s is somebody else's to delete", keyOf(n))
 	case !r.ours(n) || !marked:
-		return do(r.markMachine(n.Machine))
+		next = do(r.markMachine(n.Machine))
+	default:
+		next = do(r.scale(s.owner, -1, wordBack))
 	}
-	return do(r.scale(s.owner, -1, wordBack))
+	return &next
 }
 
-// undo makes sure that nothing that is still on its way can change the owner, and then removes the marks of the Machines
-// and the taints.
+// undo takes the replacement back, makes sure that nothing that is still on its way can change the owner, and then removes
+// the marks of the Machines and the taint.
 func (r record) undo(s *seen, m moment) move {
+	if next := r.takeBack(s, m); next != nil {
+		return *next
+	}
 	_, word, _ := done(s.owner)
 	if r.scales() && found(s.owner) && !r.others(s.owner) && !(r.ours(s.owner) && word == wordEnd) {
 		return do(r.scale(s.owner, 0, wordEnd))
@@ -108,33 +114,24 @@ func (r record) undo(s *seen, m moment) move {
 	if w := r.unmarks(s); len(w) > 0 {
 		return do(w...)
 	}
-	if w := r.untaints(s); len(w) > 0 {
-		return do(w...)
-	}
-	for _, n := range s.nodes {
-		if n.away != nil && m.now.Sub(r.Since) <= otherLimit { // after that the sweep finds the taint when the cluster is back
-			return r.asks(m, otherLimit, n.away)
-		}
+	if a := s.node.away; a != nil && m.now.Sub(r.Since) <= otherLimit { // after that the sweep finds the taint when the cluster is back
+		return r.asks(m, otherLimit, a)
 	}
 	return r.to(s, m, ending)
 }
 
+// unmarks removes marks from Machines, and the taint.
 func (r *record) unmarks(s *seen) (writes []write) {
-	seen := map[string]bool{}
-	for _, m := range slices.Concat(s.machines, s.members) {
-		if r.ours(m) && !seen[string(m.UID)] {
-			seen[string(m.UID)] = true
+	if r.ours(s.machine) {
+		writes = append(writes, unmark(s.machine))
+	}
+	for _, m := range s.members {
+		if r.ours(m) && m.UID != s.machine.UID {
 			writes = append(writes, unmark(m.Machine))
 		}
 	}
-	return writes
-}
-
-func (r *record) untaints(s *seen) (writes []write) {
-	for _, n := range s.nodes {
-		if found(n) && taintOf(n.Spec.Taints) == r.ID {
-			writes = append(writes, taint(n.Node, n.cluster, ""))
-		}
+	if found(s.node) && taintOf(s.node.Spec.Taints) == r.ID {
+		writes = append(writes, taint(s.node.Node, s.node.cluster, ""))
 	}
 	return writes
 }
@@ -142,18 +139,16 @@ func (r *record) untaints(s *seen) (writes []write) {
 // end removes what is left, the record last.
 func (r record) end(s *seen) move {
 	if r.ours(s.owner) {
-		return do(write{what: "removes its mark", on: s.owner, labels: map[string]any{commandMark: nil}})
+		return do(marks("removes its mark", s.owner, nil, nil))
 	}
-	writes := slices.Concat(r.unmarks(s), r.untaints(s))
-	for _, h := range append([]*objects.Host{s.spare}, s.hosts[1:]...) {
-		if r.ours(h) && h.UID != s.hosts[0].UID {
-			writes = append(writes, clean(h, slices.Contains(r.Kept, keyOf(h))))
-		}
+	writes := r.unmarks(s)
+	if r.ours(s.spare) && s.spare.UID != s.host.UID {
+		writes = append(writes, clean(s.spare))
 	}
 	if len(writes) > 0 {
 		return do(writes...)
 	}
-	last := do(clean(s.hosts[0], slices.Contains(r.Kept, r.Targets[0].Host)))
+	last := do(clean(s.host))
 	last.done = true
 	return last
 }

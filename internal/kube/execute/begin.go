@@ -1,28 +1,123 @@
 package execute
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // settled is how old the youngest Machine of a pool must be for another one to come: Machines are told apart by when they
 // were made.
 const settled = time.Minute
 
-// recordOf is what an action asks for. It does not look at the cluster.
-func recordOf(a api.PlanAction, id string, now time.Time) record {
-	r := record{ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool, Started: now, Step: begun, Since: now}
-	hosts := a.Hosts
-	if a.Decision != api.PlanReplace {
-		hosts = hosts[:1] // an hour later the next plan knows better
+// consider reads the clusters, removes marks that are left, and makes a plan, or carries out the one that was made.
+func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
+	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && r.o.Planner.Hold() == "" {
+		return nil
 	}
-	for _, h := range hosts {
-		off := h.PowerOff && a.Decision != api.PlanReprovision
-		r.Targets = append(r.Targets, target{Host: h.Name, Machine: h.Machine, Node: h.Node, PowerOff: off})
+	p := r.plan
+	r.plan, r.idle = nil, true
+	s, err := r.o.Planner.State(ctx)
+	if err != nil {
+		return fmt.Errorf("state for a plan: %w", err)
+	}
+	if err := r.sweep(ctx, s, hosts, alive); err != nil {
+		return err
+	}
+	switch {
+	case r.o.Planner.Hold() != "" || s.Throttle.Waiting > 0:
+		return nil
+	case p == nil:
+		return r.make(ctx, s)
+	}
+	err = r.o.Planner.Validate(ctx, *p, s, r.o.Now())
+	if why := new(disruption.Abandoned); errors.As(err, &why) {
+		r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("validation of a plan: %w", err)
+	}
+	r.idle = false
+	return r.begin(ctx, p, s)
+}
+
+// make remembers a plan that has something to do.
+func (r *Runner) make(ctx context.Context, s *disruption.State) error {
+	p, err := r.o.Planner.PlanOf(ctx, s, r.o.Now())
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	if p.DryRun || p.Blocked != "" || !slices.ContainsFunc(p.Actions, func(a api.PlanAction) bool { return allowed(a, s) }) {
+		return nil
+	}
+	if at := r.o.Now().Add(disruption.ValidateAfter); p.ExecuteAfter.Before(at) {
+		p.ExecuteAfter = at // of our clock, which has run since
+	}
+	r.plan, r.idle = &p, false
+	return nil
+}
+
+// allowed reports whether the pool of an action allows it to be carried out.
+func allowed(a api.PlanAction, s *disruption.State) bool {
+	return a.Decision != api.PlanReport && len(a.Hosts) > 0 && slices.ContainsFunc(s.Pools, func(p disruption.Pool) bool {
+		return string(p.Kind)+" "+p.String() == a.Pool && p.Execute && (p.Scales || a.Decision == api.PlanReprovision)
+	})
+}
+
+// begin begins the first action that can be of a plan that was validated just now.
+func (r *Runner) begin(ctx context.Context, p *api.Plan, s *disruption.State) error {
+	var refused error
+	defer func() { r.warn("an action of the plan is not carried out", refused) }()
+	for _, a := range p.Actions {
+		if !allowed(a, s) {
+			continue
+		}
+		c := recordOf(a, r.o.NewID(), r.o.Now())
+		seen, err := r.look(ctx, &c, nil)
+		if err != nil {
+			return err
+		}
+		if err := c.complete(seen); err != nil {
+			refused = errors.Join(refused, fmt.Errorf("%s of %s: %w", a.Decision, c.Host, err))
+			continue
+		}
+		return r.first(ctx, &c, seen, a)
+	}
+	return nil
+}
+
+// first writes what begins a command: from now on another process finds it.
+func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction) error {
+	r.begun = c
+	w := c.plan(s.host)
+	w.what, w.to = "begins planned work", string(c.Step)
+	w.annotations[commandMark] = c.text()
+	args := []any{"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour}
+	if err := r.write(ctx, w, args...); errors.Is(err, errLater) {
+		return nil // the next plan knows
+	} else if err != nil {
+		return err
+	}
+	r.tell(ctx, s, corev1.EventTypeNormal, "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Host, strings.Join(a.Evidence, "; ")))
+	return r.finish(ctx, s.host)
+}
+
+// recordOf is what an action asks for: its first host. When that is done, the next plan knows better, also of those that were
+// to go with it. It does not look at the cluster.
+func recordOf(a api.PlanAction, id string, now time.Time) record {
+	h := a.Hosts[0]
+	r := record{
+		Version: version, ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool, Started: now, Step: begun, Since: now,
+		Host: h.Name, Machine: h.Machine, Node: h.Node, PowerOff: h.PowerOff && a.Decision != api.PlanReprovision,
 	}
 	if a.Replacement != nil {
 		r.Spare = a.Replacement.Name
@@ -31,54 +126,34 @@ func recordOf(a api.PlanAction, id string, now time.Time) record {
 }
 
 // complete enters what the cluster says, and fails where that is not what the action was made for.
-func (r *record) complete(s *seen, now time.Time) error {
-	for i := range r.Targets {
-		t, host, machine := &r.Targets[i], s.hosts[i], s.machines[i]
-		_, marked := machine.Annotations[deleteMark]
-		switch claims := machine.infrastructure(); {
-		case !found(host) || deleted(host):
-			return fmt.Errorf("host %s is gone", t.Host)
-		case host.Labels[commandMark] != "" || host.Annotations[commandMark] != "":
-			return fmt.Errorf("host %s is part of another command", t.Host)
-		case claims == "" || consumer(host) != claims:
-			return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", t.Host, consumer(host), t.Machine)
-		case r.Pool == "" && machine.Annotations[executeMark] != "true":
-			return fmt.Errorf("its Machine %s has no owner, and does not allow it itself (annotation %s)", t.Machine, executeMark)
-		case marked:
-			return fmt.Errorf("its Machine %s has the annotation %s already", t.Machine, deleteMark)
-		case s.nodes[i].away != nil:
-			return s.nodes[i].away
-		case machine.Status.NodeRef.Name != t.Node || !found(s.nodes[i]):
-			return fmt.Errorf("its Machine %s has node %q, and the plan has %q", t.Machine, machine.Status.NodeRef.Name, t.Node)
-		}
-		t.HostUID, t.MachineUID, t.Consumer = string(host.UID), string(machine.UID), consumer(host)
-		one := *r
-		one.At = i
-		if why := one.refused(s, moment{now: now, live: true}); why != "" {
-			return errors.New(why)
-		}
+func (r *record) complete(s *seen) error {
+	_, marked := s.machine.Annotations[deleteMark]
+	switch claims := infrastructure(s.machine); {
+	case !found(s.host) || deleted(s.host):
+		return fmt.Errorf("host %s is gone", r.Host)
+	case s.host.Labels[commandMark] != "" || s.host.Annotations[commandMark] != "":
+		return fmt.Errorf("host %s is part of another command", r.Host)
+	case claims == "" || consumer(s.host) != claims:
+		return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", r.Host, consumer(s.host), r.Machine)
+	case marked:
+		return fmt.Errorf("its Machine %s has the annotation %s already", r.Machine, deleteMark)
+	case s.node.away != nil:
+		return s.node.away
+	case s.machine.Status.NodeRef.Name != r.Node || !found(s.node):
+		return fmt.Errorf("its Machine %s has node %q, and the plan has %q", r.Machine, s.machine.Status.NodeRef.Name, r.Node)
 	}
-	for _, h := range append([]*objects.Host{s.spare}, s.hosts...) {
-		if h.Annotations[plannedMark] == "true" {
-			r.Kept = append(r.Kept, keyOf(h))
-		}
-	}
+	r.HostUID, r.MachineUID, r.Consumer = string(s.host.UID), string(s.machine.UID), consumer(s.host)
 	for _, m := range s.members {
 		if m.CreationTimestamp.After(r.Newest) {
 			r.Newest = m.CreationTimestamp.Time
 		}
 	}
-	if r.Decision != api.PlanRelease && now.Sub(r.Newest) < settled {
+	if why := r.refused(s, moment{now: r.Started, live: true}); why != "" {
+		return errors.New(why)
+	}
+	if r.Decision != api.PlanRelease && r.Started.Sub(r.Newest) < settled {
 		return fmt.Errorf("%s has a Machine that is younger than %s", r.Pool, settled)
 	}
 	_, err := read(r.text()) // else it would be begun and taken for none, again and again
 	return err
-}
-
-// first is the write that begins the command: from now on another process finds it.
-func (r *record) first(s *seen) write {
-	w := r.plan(s.hosts[0])
-	w.what, w.to = "begins planned work", string(r.Step)
-	w.annotations[commandMark] = r.text()
-	return w
 }

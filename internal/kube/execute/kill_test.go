@@ -19,37 +19,25 @@ type work struct {
 }
 
 var works = []work{
-	{"release", func(t *testing.T) *stage { return newStage(t, 1, true, false) }, func(s *stage) {
+	{"release", func(t *testing.T) *stage { return newStage(t, 1, false) }, func(s *stage) {
 		s.went(2, "machine-1")
 		if s.host("host-1").Spec.Online {
 			s.Error("the host is still powered on")
 		}
 	}},
 	{"reprovision", func(t *testing.T) *stage {
-		s := newStage(t, 1, true, true)
+		s := newStage(t, 1, true)
 		s.action.Decision, s.action.Reason = api.PlanReprovision, api.PlanDrifted
 		s.pod("a", "machine-1")
 		return s
 	}, func(s *stage) { s.went(3, "machine-1") }},
-	{"without owner", func(t *testing.T) *stage {
-		s := newStage(t, 1, false, false)
-		s.action.Pool = ""
-		return s
-	}, func(s *stage) { s.went(2, "machine-1") }},
 	{"replace", func(t *testing.T) *stage {
-		s := newStage(t, 1, true, true)
-		s.action = s.replace("host-3", 1)
+		s := newStage(t, 1, true)
+		s.action = s.replace("host-3")
 		s.pod("a", "machine-1")
 		s.pod("b", "machine-1")
 		return s
 	}, func(s *stage) { s.went(3, "machine-1") }},
-	{"two by one", func(t *testing.T) *stage {
-		s := newStage(t, 1, true, false)
-		s.action = s.replace("host-3", 2, 1)
-		s.pod("a", "machine-1")
-		s.pod("b", "machine-2")
-		return s
-	}, func(s *stage) { s.went(2, "machine-2", "machine-1") }},
 }
 
 // A process that ends at any write, before it takes effect or after, or with it on its way to arrive when the next process has
@@ -179,8 +167,6 @@ func TestAnythingBefalls(t *testing.T) {
 			}
 		}
 		trouble = false
-		s.settle()
-		s.now = s.now.Add(refusedFor)
 		s.settle()
 		s.clean()
 		x.end(s)

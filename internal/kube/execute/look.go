@@ -1,7 +1,9 @@
 package execute
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,29 +14,105 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// own is the throttle's own cluster.
-func (r *Runner) own() *objects.Server {
-	return &objects.Server{Client: r.o.Own, Account: "the throttle's account (component planner-execute)"}
+// seen is what a command is about, read at one time. What is not there has no UID.
+type seen struct {
+	host    *objects.Host
+	machine *objects.Machine
+	node    node
+	spare   *objects.Host
+	owner   *objects.Owner
+	members []machine     // of the owner
+	pods    []*corev1.Pod // that must leave the node, while it is drained
 }
 
-// look reads what a command is about, but its first host where that is read already.
-func (r *Runner) look(ctx context.Context, c *record, first *objects.Host) (*seen, error) {
-	own, s := r.own(), &seen{}
-	for i, t := range c.Targets {
-		host := first
-		if i > 0 || host == nil {
-			host = objects.Get[*objects.Host](ctx, own, "BareMetalHost", t.Host)
-		}
-		m := objects.Get[*objects.Machine](ctx, own, "Machine", t.Machine)
-		s.hosts = append(s.hosts, host)
-		s.machines = append(s.machines, machine{Machine: m, owner: ownerOf(ctx, own, m)})
-		s.nodes = append(s.nodes, r.nodeOf(ctx, own, m, host, t.Node))
+// machine is a Machine of the pool.
+type machine struct {
+	*objects.Machine
+	set string // its MachineSet
+	// host is NAMESPACE/NAME of the one that it has chosen, ready whether its node is, and away why that is not known. They
+	// are read of Machines that are younger than the record's Newest.
+	host  string
+	ready bool
+	away  *away
+}
+
+// node is a node with its cluster.
+type node struct {
+	*corev1.Node
+	cluster disruption.Key
+	away    *away
+}
+
+// away is why a workload cluster was not read; nil: it was.
+type away struct {
+	cluster disruption.Key
+	err     error
+}
+
+func (a *away) Error() string { return fmt.Sprintf("cluster %s cannot be read: %v", a.cluster, a.err) }
+
+// keyOf is NAMESPACE/NAME, or the name of a node.
+func keyOf(o client.Object) string {
+	return disruption.Key{Namespace: o.GetNamespace(), Name: o.GetName()}.String()
+}
+
+func found(o client.Object) bool { return o.GetUID() != "" }
+
+func deleted(o client.Object) bool { return o.GetDeletionTimestamp() != nil }
+
+// name is KIND NAMESPACE/NAME.
+func name(o client.Object) string {
+	return o.GetObjectKind().GroupVersionKind().Kind + " " + keyOf(o)
+}
+
+func consumer(h *objects.Host) string {
+	c := h.Spec.ConsumerRef
+	if c == nil || c.Name == "" {
+		return ""
 	}
+	return c.Kind + " " + cmp.Or(c.Namespace, h.Namespace) + "/" + c.Name
+}
+
+// infrastructure is what claims the host of a Machine, as consumer has it.
+func infrastructure(m *objects.Machine) string {
+	ref := m.Spec.InfrastructureRef
+	if ref.Name == "" {
+		return ""
+	}
+	return ref.Kind + " " + m.Namespace + "/" + ref.Name
+}
+
+func free(h *objects.Host) bool {
+	state := h.Status.Provisioning.State
+	return consumer(h) == "" && (state == "available" || state == "ready")
+}
+
+func replicas(o *objects.Owner) int {
+	if o.Spec.Replicas == nil {
+		return 1
+	}
+	return *o.Spec.Replicas
+}
+
+// own is the throttle's own cluster.
+func (r *Runner) own(ctx context.Context) *objects.Server {
+	c, err := r.o.Client(ctx, disruption.Key{})
+	return &objects.Server{Client: c, Account: "the throttle's account (component planner-execute)", Err: err}
+}
+
+// look reads what a command is about. h is its host, where that is read already.
+func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, error) {
+	own, s := r.own(ctx), &seen{host: h}
+	if h == nil {
+		s.host = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Host)
+	}
+	s.machine = objects.Get[*objects.Machine](ctx, own, "Machine", c.Machine)
+	s.node = r.nodeOf(ctx, own, s.machine, s.host, c.Node)
 	// Before the Machines: whoever has claimed it is among them.
 	s.spare = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Spare)
 	r.lookAtPool(ctx, own, c, s)
-	if n := &s.nodes[c.At]; c.Step == draining && own.Err == nil && found(n) {
-		s.pods = r.pods(ctx, own, n)
+	if c.Step == draining && own.Err == nil && found(s.node) {
+		s.pods = r.pods(ctx, own, &s.node)
 	}
 	return s, own.Err
 }
@@ -50,31 +128,16 @@ func (r *Runner) nodeOf(ctx context.Context, own *objects.Server, m *objects.Mac
 		return node{Node: here}
 	}
 	n := node{Node: &corev1.Node{}, cluster: disruption.Key{Namespace: m.Namespace, Name: m.Spec.ClusterName}}
-	c, err := r.o.Clusters.Client(ctx, n.cluster)
+	c, err := r.o.Client(ctx, n.cluster)
 	if err == nil {
 		there := &objects.Server{Client: c, Account: "the account of its kubeconfig"}
 		n.Node = objects.Get[*corev1.Node](ctx, there, "Node", name)
-		err = r.o.Clusters.Answered(n.cluster, there.Err)
+		err = there.Err
 	}
 	if err != nil {
 		n.away = &away{n.cluster, err}
 	}
 	return n
-}
-
-// ownerOf is the MachineDeployment that owns a Machine's MachineSet, or that, or whoever else owns it.
-func ownerOf(ctx context.Context, own *objects.Server, m *objects.Machine) string {
-	by := objects.Controller(m)
-	if by.Kind == string(disruption.PoolMachineSet) {
-		set := objects.Get[*objects.Owner](ctx, own, by.Kind, m.Namespace+"/"+by.Name)
-		if above := objects.Controller(set); above.Kind == string(disruption.PoolMachineDeployment) {
-			by = above
-		}
-	}
-	if by.Kind == "" {
-		return ""
-	}
-	return by.Kind + " " + m.Namespace + "/" + by.Name
 }
 
 // lookAtPool reads the owner and its Machines.
@@ -98,7 +161,7 @@ func (r *Runner) lookAtPool(ctx context.Context, own *objects.Server, c *record,
 		if !sets[string(by.UID)] {
 			continue
 		}
-		one := machine{Machine: m, owner: c.Pool, set: by.Name}
+		one := machine{Machine: m, set: by.Name}
 		if !c.Newest.IsZero() && m.CreationTimestamp.After(c.Newest) {
 			r.lookAtNewcomer(ctx, own, &one)
 		}
@@ -122,7 +185,7 @@ func (r *Runner) lookAtNewcomer(ctx context.Context, own *objects.Server, m *mac
 // pods lists those that must leave a node before it goes.
 func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) (pods []*corev1.Pod) {
 	var all corev1.PodList
-	c, err := r.o.Clusters.Client(ctx, n.cluster)
+	c, err := r.o.Client(ctx, n.cluster)
 	if err == nil {
 		err = c.List(ctx, &all, client.MatchingFields{"spec.nodeName": n.Name})
 	}
@@ -131,7 +194,7 @@ func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) (pods [
 	case n.cluster == (disruption.Key{}):
 		own.Err = err
 	default:
-		n.away = &away{n.cluster, r.o.Clusters.Answered(n.cluster, err)}
+		n.away = &away{n.cluster, err}
 	}
 	for i := range all.Items {
 		if pod := fleet.PodOf(&all.Items[i]); !pod.Bound() {

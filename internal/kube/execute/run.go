@@ -9,13 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
@@ -30,38 +27,26 @@ const (
 	idle  = 6
 )
 
-// maxWrites bounds the moves of one pass, should two processes ever work against each other, and refusedFor is how long an
-// action that could not be begun is left alone.
-const (
-	maxWrites  = 200
-	refusedFor = 10 * time.Minute
-)
+// maxWrites bounds the moves of one pass, should two processes ever work against each other.
+const maxWrites = 200
 
 // Planner makes plans of the clusters as they are now.
 type Planner interface {
 	// State reads them.
 	State(ctx context.Context) (*disruption.State, error)
-	// Plan and Validate are those of package disruption, with the settings that are in force.
-	Plan(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error)
+	// PlanOf and Validate are those of package disruption, with the settings that are in force.
+	PlanOf(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error)
 	Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error
 	// Hold says why nothing further may start now: a real host waits, a breaker is open, a pool is paused, the view is
 	// stale; "" = it may. It must not wait.
 	Hold() string
 }
 
-// Clusters are those whose nodes are on our hosts.
-type Clusters interface {
-	// Client returns the client of a cluster; of the zero key, of the throttle's own.
-	Client(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Answered is told how requests to a workload cluster ended, and returns the error with what is known of it.
-	Answered(of disruption.Key, err error) error
-}
-
 // Options are what a Runner needs.
 type Options struct {
-	Planner    Planner
-	Own        client.Client // of the cluster that the throttle runs in
-	Clusters   Clusters
+	Planner Planner
+	// Client returns the client of a cluster whose nodes are on our hosts, and for the zero key of the throttle's own.
+	Client     func(ctx context.Context, of disruption.Key) (client.Client, error)
 	Namespaces []string         // where hosts and Machines are looked for; none: everywhere
 	Leading    func() bool      // whether this process leads: asked before each pass and write
 	Now        func() time.Time // the clock
@@ -75,16 +60,14 @@ type Options struct {
 type Runner struct {
 	o Options
 
-	begun   *record              // by this process, as it was validated; nil: none
-	plan    *api.Plan            // made, and not old enough yet
-	refused map[string]time.Time // actions that could not be begun, with when
-	warned  map[string]string    // what the log has
-	tainted bool                 // nodes may have taints of commands that are no more
-	idle    bool                 // the last pass has found nothing to do
+	begun  *record           // by this process, as it was validated; nil: none
+	plan   *api.Plan         // made, and not old enough yet
+	warned map[string]string // what the log has
+	idle   bool              // the last pass has found nothing to do
 
 	mu      sync.Mutex
 	running *api.PlanRunning // without LastError; nil: no command is unfinished
-	err     error            // of the last pass
+	err     string           // of the last pass
 	failing time.Time        // since when each pass has failed
 }
 
@@ -97,7 +80,7 @@ func New(o Options) *Runner {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{""}
 	}
-	return &Runner{o: o, refused: map[string]time.Time{}, warned: map[string]string{}, tainted: true}
+	return &Runner{o: o, warned: map[string]string{}}
 }
 
 // Run works until ctx ends, and returns nil then. What is unfinished stays marked: whoever leads next goes on with it, or
@@ -124,7 +107,7 @@ func (r *Runner) rest() time.Duration {
 	return min(r.o.Every, max(time.Millisecond, r.plan.ExecuteAfter.Sub(r.o.Now())))
 }
 
-// pass goes on with what is unfinished, else removes marks that are left, else plans.
+// pass goes on with what is unfinished, else removes marks that are left, and plans.
 func (r *Runner) pass(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -133,25 +116,26 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	}()
 	r.idle = false
 	if !r.o.Leading() {
-		r.plan, r.begun, r.tainted = nil, nil, true // somebody else may have gone on since
+		r.plan, r.begun = nil, nil // somebody else may have gone on since
 		r.show(nil, move{})
 		return nil
 	}
-	own := r.own()
+	own := r.own(ctx)
 	hosts := marked[*objects.Host](ctx, r, own, "BareMetalHost")
 	if own.Err != nil {
 		return own.Err
 	}
 	alive, unfinished := map[string]bool{}, false
 	for _, h := range hosts {
-		c, fault := read(h.Annotations[commandMark])
-		switch {
-		case h.Labels[commandMark] != c.ID: // of a host that is not the first of its command, or not ours
-		case errors.Is(fault, errUnknown): // what it is about to change, nobody knows here: nothing begins
-			alive[c.ID] = true
-			err = errors.Join(err, fmt.Errorf("host %s: %w", keyOf(h), fault))
-		case fault == nil && c.of(h):
-			alive[c.ID], unfinished = true, true
+		text, has := h.Annotations[commandMark]
+		id, _, _ := done(h)
+		switch c, fault := read(text); {
+		case !has || fault == nil && (c.ID != id || !c.of(h)): // of the spare, or a copy of another host's: the sweep's
+		case fault != nil: // what it is about to change, nobody knows here: nothing begins
+			alive[id] = true
+			err = errors.Join(err, fmt.Errorf("the record of planned work on host %s: %w, or remove its annotation %s", keyOf(h), fault, commandMark))
+		default:
+			alive[id], unfinished = true, true
 			err = errors.Join(err, r.finish(ctx, h))
 		}
 	}
@@ -160,17 +144,17 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		return err
 	}
 	r.show(nil, move{})
-	if failed := r.sweep(ctx, own, hosts, alive); failed != nil || err != nil {
-		return errors.Join(err, failed)
+	if err != nil {
+		return err
 	}
-	return r.consider(ctx, alive)
+	return r.consider(ctx, hosts, alive)
 }
 
 // finish does what can be done now for the command whose record is on a host.
 func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 	for range maxWrites {
 		c, err := read(h.Annotations[commandMark])
-		if err != nil || h.Labels[commandMark] != c.ID || !c.of(h) {
+		if id, _, _ := done(h); err != nil || id != c.ID || !c.of(h) {
 			return errors.Join(fmt.Errorf("somebody has removed or changed the record on host %s", keyOf(h)), err)
 		}
 		if known := r.Running(); known == nil || known.ID != c.ID { // the look may fail, and somebody wants to know of it all the same
@@ -195,8 +179,8 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		case next.pause, len(next.writes) == 0:
 			return nil
 		}
-		own := r.own()
-		if h = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Targets[0].Host); own.Err != nil {
+		own := r.own(ctx)
+		if h = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Host); own.Err != nil {
 			return own.Err
 		}
 	}
@@ -215,104 +199,4 @@ func (r *Runner) writes(ctx context.Context, c *record, next move) (failed error
 		}
 	}
 	return failed
-}
-
-// consider makes a plan, or carries out the one that was made.
-func (r *Runner) consider(ctx context.Context, alive map[string]bool) error {
-	if r.o.Planner.Hold() != "" {
-		r.plan, r.idle = nil, true
-		return nil
-	}
-	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) {
-		return nil
-	}
-	s, err := r.o.Planner.State(ctx)
-	if err != nil {
-		r.idle = true
-		return fmt.Errorf("state for a plan: %w", err)
-	}
-	r.sweepNodes(ctx, s, alive)
-	if r.plan == nil {
-		return r.make(ctx, s)
-	}
-	p := *r.plan
-	r.plan = nil
-	if s.Throttle.Waiting > 0 {
-		return nil // the next pass says who
-	}
-	if err := r.o.Planner.Validate(ctx, p, s, r.o.Now()); err != nil {
-		r.idle = true
-		if why := new(disruption.Abandoned); errors.As(err, &why) {
-			r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
-			return nil
-		}
-		return fmt.Errorf("validation of a plan: %w", err)
-	}
-	return r.begin(ctx, p, s)
-}
-
-// make remembers a plan that has something to do.
-func (r *Runner) make(ctx context.Context, s *disruption.State) error {
-	p, err := r.o.Planner.Plan(ctx, s, r.o.Now())
-	if err != nil {
-		return fmt.Errorf("plan: %w", err)
-	}
-	if p.DryRun || p.Blocked != "" || s.Throttle.Waiting > 0 || r.choose(p, s) < 0 {
-		r.idle = true
-		return nil
-	}
-	if at := r.o.Now().Add(disruption.ValidateAfter); p.ExecuteAfter.Before(at) {
-		p.ExecuteAfter = at // of our clock, which has run since
-	}
-	r.plan = &p
-	return nil
-}
-
-// choose is the first action whose pool allows it to be carried out; -1: none. A Machine without owner has no pool: it
-// allows that itself, which is seen when the action begins.
-func (r *Runner) choose(p api.Plan, s *disruption.State) int {
-	return slices.IndexFunc(p.Actions, func(a api.PlanAction) bool {
-		if at, ok := r.refused[a.ID]; a.Decision == api.PlanReport || len(a.Hosts) == 0 || ok && r.o.Now().Sub(at) < refusedFor {
-			return false
-		}
-		return a.Pool == "" || slices.ContainsFunc(s.Pools, func(known disruption.Pool) bool {
-			return string(known.Kind)+" "+known.String() == a.Pool && known.Execute && (known.Scales || a.Decision == api.PlanReprovision)
-		})
-	})
-}
-
-// begin begins an action of a plan that was validated just now.
-func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) error {
-	at := r.choose(p, s)
-	if at < 0 || r.o.Planner.Hold() != "" {
-		return nil
-	}
-	a, now := p.Actions[at], r.o.Now()
-	c := recordOf(a, r.o.NewID(), now)
-	seen, err := r.look(ctx, &c, nil)
-	if err != nil {
-		return err
-	}
-	if err := c.complete(seen, now); errors.As(err, new(*away)) {
-		return err // the next plan is tried
-	} else if err != nil {
-		return r.refuse(a, err)
-	}
-	r.begun = &c
-	args := []any{"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour}
-	if err := r.write(ctx, c.first(seen), args...); errors.Is(err, errLater) {
-		return nil // the next plan knows
-	} else if err != nil {
-		return err
-	}
-	r.tell(ctx, seen, corev1.EventTypeNormal, "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Targets[0].Host, strings.Join(a.Evidence, "; ")))
-	return r.finish(ctx, seen.hosts[0])
-}
-
-// refuse leaves an action that cannot be carried out alone for a while.
-func (r *Runner) refuse(a api.PlanAction, err error) error {
-	maps.DeleteFunc(r.refused, func(_ string, at time.Time) bool { return r.o.Now().Sub(at) >= refusedFor })
-	r.refused[a.ID] = r.o.Now()
-	r.o.Log.Warn("an action of the plan is not carried out", "action", a.ID, "decision", string(a.Decision), "pool", a.Pool, "error", err)
-	return nil
 }

@@ -3,7 +3,6 @@ package execute
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // failsFor is how long passes may fail in a row until somebody is warned.
@@ -27,7 +27,7 @@ func (r *Runner) Running() *api.PlanRunning {
 		return nil
 	}
 	shown := *r.running
-	shown.LastError = line(r.err)
+	shown.LastError = r.err
 	return &shown
 }
 
@@ -36,33 +36,16 @@ func (r *Runner) Running() *api.PlanRunning {
 func (r *Runner) Warnings(now time.Time) (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	clock := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	if c := r.running; c != nil && c.Stuck {
 		all = append(all, fmt.Sprintf("planned work is stuck: the %s of host %s has been in one step since %s (%s), and waits: %s. "+
 			"To end it, remove the annotation %s of BareMetalHost %s (%s)",
 			c.Decision, c.Hosts[0], clock(c.Since), c.Step, c.WaitsFor, commandMark, c.Hosts[0], page))
 	}
-	if r.err != nil && now.Sub(r.failing) >= failsFor {
-		all = append(all, fmt.Sprintf("planned work has not gone on since %s: %s. It is tried again all the time (%s)", clock(r.failing), line(r.err), page))
+	if r.err != "" && now.Sub(r.failing) >= failsFor {
+		all = append(all, fmt.Sprintf("planned work has not gone on since %s: %s. It is tried again all the time (%s)", clock(r.failing), r.err, page))
 	}
 	return all
-}
-
-func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// line is an error in one line.
-func line(err error) string {
-	if err == nil {
-		return ""
-	}
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
-}
-
-// words say what a step does.
-func (r *record) words() string {
-	if r.Why != "" {
-		return steps[r.Step] + ", because " + r.Why
-	}
-	return steps[r.Step]
 }
 
 // show keeps what Running tells.
@@ -70,11 +53,11 @@ func (r *Runner) show(c *record, next move) {
 	var shown *api.PlanRunning
 	if c != nil {
 		shown = &api.PlanRunning{
-			ID: c.ID, Decision: c.Decision, Reason: c.Reason, Pool: c.Pool, Replacement: c.Spare, Step: c.words(),
-			WaitsFor: next.wait, Since: c.Since, Stuck: next.stuck,
+			ID: c.ID, Decision: c.Decision, Reason: c.Reason, Pool: c.Pool, Hosts: []string{c.Host}, Replacement: c.Spare,
+			Step: steps[c.Step], WaitsFor: next.wait, Since: c.Since, Stuck: next.stuck,
 		}
-		for _, t := range c.Targets {
-			shown.Hosts = append(shown.Hosts, t.Host)
+		if c.Why != "" {
+			shown.Step += ", because " + c.Why
 		}
 	}
 	r.mu.Lock()
@@ -87,7 +70,7 @@ func (r *Runner) report(ctx context.Context, c *record, s *seen, next move) {
 	known := r.Running()
 	r.show(c, next)
 	if next.stuck && !known.Stuck {
-		text := fmt.Sprintf("%s of %s is stuck in step %s: %s", c.Decision, c.Targets[0].Host, c.Step, next.wait)
+		text := fmt.Sprintf("%s of %s is stuck in step %s: %s", c.Decision, c.Host, c.Step, next.wait)
 		r.o.Log.Warn("planned work is stuck", "where", text, "command", c.ID, "action", c.Action)
 		r.tell(ctx, s, corev1.EventTypeWarning, "PlannedWorkStuck", text)
 	}
@@ -97,10 +80,10 @@ func (r *Runner) report(ctx context.Context, c *record, s *seen, next move) {
 func (r *Runner) end(ctx context.Context, c *record, s *seen) {
 	r.begun = nil
 	r.show(nil, move{})
-	kind, reason, text := corev1.EventTypeNormal, "PlannedWorkFinished", fmt.Sprintf("%s of %s is done", c.Decision, c.Targets[0].Host)
+	kind, reason, text := corev1.EventTypeNormal, "PlannedWorkFinished", fmt.Sprintf("%s of %s is done", c.Decision, c.Host)
 	if c.Why != "" {
 		kind, reason = corev1.EventTypeWarning, "PlannedWorkAbandoned"
-		text = fmt.Sprintf("%s of %s is abandoned: %s", c.Decision, c.Targets[0].Host, c.Why)
+		text = fmt.Sprintf("%s of %s is abandoned: %s", c.Decision, c.Host, c.Why)
 	}
 	r.o.Log.Info("planned work has ended", "how", text, "command", c.ID, "action", c.Action)
 	r.tell(ctx, s, kind, reason, text)
@@ -108,7 +91,7 @@ func (r *Runner) end(ctx context.Context, c *record, s *seen) {
 
 // tell puts an Event on the host and on the owner. That one is lost is no failure.
 func (r *Runner) tell(ctx context.Context, s *seen, kind, reason, text string) {
-	for _, o := range []client.Object{s.hosts[0], s.owner} {
+	for _, o := range []client.Object{s.host, s.owner} {
 		if !found(o) {
 			continue
 		}
@@ -116,31 +99,40 @@ func (r *Runner) tell(ctx context.Context, s *seen, kind, reason, text string) {
 		on := corev1.ObjectReference{
 			APIVersion: of.GroupVersion().String(), Kind: of.Kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
 		}
-		if err := r.o.Own.Create(ctx, tell.Event(on, kind, reason, text, r.o.Instance, r.o.Now())); err != nil {
+		if err := r.own(ctx).Create(ctx, tell.Event(on, kind, reason, text, r.o.Instance, r.o.Now())); err != nil {
 			r.o.Log.Debug("no Event about planned work", "object", name(o), "error", err)
 		}
 	}
 }
 
-// note keeps the error of a pass. One of a process that ends is none.
+// note keeps the error of a pass. One of a process that ends is none for the log.
 func (r *Runner) note(err error, ends bool) {
+	text := line(err)
 	r.mu.Lock()
-	if err != nil && r.err == nil {
+	if text != "" && r.err == "" {
 		r.failing = r.o.Now()
 	}
-	r.err = err
+	r.err = text
 	r.mu.Unlock()
 	if !ends {
-		r.warn("command", err)
+		r.warn("planned work does not go on: it is tried again", err)
 	}
 }
 
 // warn tells the log of an error once, until it is another one.
-func (r *Runner) warn(about string, err error) {
-	if text := line(err); text != r.warned[about] {
-		r.warned[about] = text
+func (r *Runner) warn(what string, err error) {
+	if text := line(err); text != r.warned[what] {
+		r.warned[what] = text
 		if err != nil {
-			r.o.Log.Warn("planned work does not go on: it is tried again", "with", about, "error", cut(text))
+			r.o.Log.Warn(what, "error", text)
 		}
 	}
+}
+
+// line is an error in one line.
+func line(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ironic.Line(err.Error(), maxText)
 }

@@ -18,7 +18,7 @@ import (
 
 // Running and Warnings tell what a command waits for, that it is stuck with its remedy, and nothing when it has ended.
 func TestStuck(t *testing.T) {
-	s := newStage(t, 0, true, false)
+	s := newStage(t, 0, false)
 	s.Slow = true
 	s.until("makes the owner smaller")
 	_ = s.passes(2)
@@ -47,7 +47,7 @@ func TestStuck(t *testing.T) {
 
 // What fails for five minutes is warned of, in one line, and a right that is missing with its component.
 func TestWhatFailsForLong(t *testing.T) {
-	s := newStage(t, 0, true, false)
+	s := newStage(t, 0, false)
 	s.until("begins planned work")
 	s.hook = func(call, func() error) error { return apierrors.NewForbidden(schema.GroupResource{}, "x", nil) }
 	_ = s.passes(4)
@@ -96,10 +96,10 @@ func TestTheRecordIsRemoved(t *testing.T) {
 
 // Marks without a command go, whoever lost it. One that cannot be removed is told of once, and stops nobody.
 func TestStrays(t *testing.T) {
-	s := newStage(t, 0, true, true)
+	s := newStage(t, 0, true)
 	s.hold = "not now"
 	label := `{"metadata":{"labels":{"ironic-throttle.metal3.io/command":%q},"annotations":{%q:%q}}}`
-	s.change(s.host("host-0"), fmt.Sprintf(label, "lost01", commandMark, "{"))
+	s.change(s.host("host-0"), fmt.Sprintf(label, "lost01", plannedMark, "true"))
 	s.change(s.machine("machine-0"), fmt.Sprintf(label, "lost01", deleteMark, mark("lost01")))
 	s.change(s.machine("machine-2"), fmt.Sprintf(label, "lost02", deleteMark, "somebody's"))
 	s.change(s.owner(), fmt.Sprintf(label, "lost01.up.4", "a", "b"))
@@ -131,24 +131,19 @@ func TestStrays(t *testing.T) {
 func TestAForgedRecordChangesNothingElse(t *testing.T) {
 	for at := range steps {
 		for _, decision := range []api.PlanDecision{release, replace, reprovision} {
-			for _, owned := range []bool{true, false} {
-				s := newStage(t, 1, owned, false)
-				r := look(at, decision).record
-				r.ID, r.Started, r.Since = "forged01", s.now, s.now
-				h, m := s.host("host-0"), s.machine("machine-1")
-				r.Targets[0] = target{Host: keyOf(h), HostUID: string(h.UID), Node: s.NodeOf("machine-1"), Machine: keyOf(m), MachineUID: string(m.UID)}
-				if !owned {
-					r.Pool = ""
-				}
-				s.pod("pod", "machine-1")
-				s.change(h, fmt.Sprintf(`{"metadata":{"labels":{%q:%q},"annotations":{%q:%q}}}`, commandMark, r.ID, commandMark, r.text()))
-				s.hold = "not now"
-				_ = s.passes(8)
-				for _, c := range s.calls {
-					if c.verb != "patch" || strings.Contains(c.body, "replicas") || strings.Contains(c.body, "taints") || strings.Contains(c.body, `delete-machine":"`) ||
-						strings.Contains(c.body, `stopped":"`) || strings.Contains(c.body, "online") {
-						t.Errorf("%s %s, owned %v: %s %s %s", at, decision, owned, c.verb, name(c.on), c.body)
-					}
+			s := newStage(t, 1, false)
+			r := look(at, decision).record
+			r.ID, r.Started, r.Since = "forged01", s.now, s.now
+			h, m := s.host("host-0"), s.machine("machine-1")
+			r.Host, r.HostUID, r.Node, r.Machine, r.MachineUID, r.PowerOff = keyOf(h), string(h.UID), s.NodeOf("machine-1"), keyOf(m), string(m.UID), false
+			s.pod("pod", "machine-1")
+			s.change(h, fmt.Sprintf(`{"metadata":{"labels":{%q:%q},"annotations":{%q:%q}}}`, commandMark, r.ID, commandMark, r.text()))
+			s.hold = "not now"
+			_ = s.passes(8)
+			for _, c := range s.calls {
+				if c.verb != "patch" || strings.Contains(c.body, "replicas") || strings.Contains(c.body, "taints") || strings.Contains(c.body, `delete-machine":"`) ||
+					strings.Contains(c.body, `stopped":"`) || strings.Contains(c.body, "online") {
+					t.Errorf("%s %s: %s %s %s", at, decision, c.verb, name(c.on), c.body)
 				}
 			}
 		}
@@ -157,8 +152,8 @@ func TestAForgedRecordChangesNothingElse(t *testing.T) {
 
 // A host that clusterctl has moved, or a backup brought back, has the record of another one: it is none.
 func TestARecordOfAnotherHost(t *testing.T) {
-	s := newStage(t, 1, true, false)
-	s.action = s.replace("host-3", 1)
+	s := newStage(t, 1, false)
+	s.action = s.replace("host-3")
 	s.until("makes the owner larger")
 	s.hold = "not now"
 	s.change(s.host("host-1"), `{"metadata":{"uid":"copy"}}`)
@@ -172,8 +167,8 @@ func TestARecordOfAnotherHost(t *testing.T) {
 // A rollback in the midst of a replacement: the older program changes nothing of what it does not understand, begins nothing
 // else, and tells what to do. Back again, the later one goes on.
 func TestARecordOfAnotherVersion(t *testing.T) {
-	s := newStage(t, 1, true, false)
-	s.action = s.replace("host-3", 1)
+	s := newStage(t, 1, false)
+	s.action = s.replace("host-3")
 	s.until("makes the owner larger")
 	ours := s.host("host-1").Annotations[commandMark]
 	s.annotate(s.host("host-1"), commandMark, strings.Replace(ours, `"version":1`, `"version":2`, 1))
@@ -192,8 +187,8 @@ func TestARecordOfAnotherVersion(t *testing.T) {
 
 // The work of these hosts was planned before, and is afterwards.
 func TestSomebodysAnnotationPlannedStays(t *testing.T) {
-	s := newStage(t, 1, true, false)
-	s.action = s.replace("host-3", 1)
+	s := newStage(t, 1, false)
+	s.action = s.replace("host-3")
 	for _, name := range []string{"host-1", "host-3"} {
 		s.annotate(s.host(name), plannedMark, "true")
 	}

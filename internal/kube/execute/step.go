@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // Limits of time. beginLimit is how long after its validation a command may still change something for the first time.
@@ -50,7 +51,7 @@ func do(w ...write) move { return move{writes: w} }
 
 // next says what a command does next. It depends on nothing else than what is given.
 func (r record) next(s *seen, m moment) move {
-	if why := r.paused(s); why != "" && slices.Contains([]step{deploying, draining, going, back}, r.Step) {
+	if why := r.paused(s); why != "" && slices.Contains([]step{deploying, draining, going}, r.Step) {
 		return r.waits(m, otherLimit, "%s", why)
 	}
 	switch r.Step {
@@ -64,8 +65,6 @@ func (r record) next(s *seen, m moment) move {
 		return r.letGo(s, m)
 	case leaving:
 		return r.leave(s, m)
-	case back:
-		return r.takeBack(s, m)
 	case undoing:
 		return r.undo(s, m)
 	default: // ending: read knows no other
@@ -90,26 +89,23 @@ func (r record) to(s *seen, m moment, next step) move {
 	was := r.Step
 	r.Step, r.Since = next, m.now
 	return do(write{
-		what: "writes down how far it is", on: s.hosts[0], annotations: map[string]any{commandMark: r.text()},
+		what: "writes down how far it is", on: s.host, annotations: map[string]any{commandMark: r.text()},
 		from: string(was), to: string(next),
 	})
 }
 
-// abandon takes the command back: the replacement first, where the owner was made larger for one.
+// abandon takes the command back.
 func (r record) abandon(s *seen, m moment, format string, args ...any) move {
-	r.Why = cut(fmt.Sprintf(format, args...))
-	if r.Decision == api.PlanReplace && r.Step != begun && r.Step != leaving && r.Step != back && found(s.owner) {
-		return r.to(s, m, back)
-	}
+	r.Why = ironic.Line(fmt.Sprintf(format, args...), maxText)
 	return r.to(s, m, undoing)
 }
 
 // scales reports whether the owner is made smaller; else the Machine is deleted.
-func (r *record) scales() bool { return r.Decision != api.PlanReprovision && r.Pool != "" }
+func (r *record) scales() bool { return r.Decision != api.PlanReprovision }
 
-// paused says what of the target somebody has paused; "" = nothing.
+// paused says what somebody has paused; "" = nothing.
 func (r *record) paused(s *seen) string {
-	for _, o := range []client.Object{s.owner, s.machines[r.At].Machine, s.hosts[r.At]} {
+	for _, o := range []client.Object{s.owner, s.machine, s.host} {
 		if objects.Paused(o) || o == client.Object(s.owner) && s.owner.Spec.Paused {
 			return name(o) + " is paused"
 		}
@@ -139,23 +135,26 @@ func (s *seen) alive() (all []machine) {
 	return all
 }
 
-// unfit says why the Machine of the target may not go; "" = it may.
+// has reports whether a Machine is among those.
+func has(all []machine, uid string) bool {
+	return slices.ContainsFunc(all, func(m machine) bool { return string(m.UID) == uid })
+}
+
+// unfit says why the Machine may not go; "" = it may.
 func (r *record) unfit(s *seen) string {
-	t, m, o := &r.Targets[r.At], s.machines[r.At], s.owner
+	m, o := s.machine, s.owner
 	value, marked := m.Annotations[deleteMark]
 	switch {
-	case !found(m) || string(m.UID) != t.MachineUID || deleted(m):
-		return fmt.Sprintf("Machine %s is gone, or being deleted by somebody else", t.Machine)
-	case objects.Forbids(m) || objects.Forbids(s.hosts[r.At]) || objects.Forbids(s.nodes[r.At]):
-		return fmt.Sprintf("host %s, its Machine or its node may not be disrupted (annotation do-not-disrupt)", t.Host)
-	case m.owner != r.Pool:
-		return fmt.Sprintf("Machine %s has another owner now", t.Machine)
+	case !found(m) || string(m.UID) != r.MachineUID || deleted(m):
+		return fmt.Sprintf("Machine %s is gone, or being deleted by somebody else", r.Machine)
+	case objects.Forbids(m) || objects.Forbids(s.host) || objects.Forbids(s.node):
+		return fmt.Sprintf("host %s, its Machine or its node may not be disrupted (annotation do-not-disrupt)", r.Host)
 	case marked && value != mark(r.ID) || r.others(m):
-		return fmt.Sprintf("Machine %s is marked by somebody else (annotation %s, label %s)", t.Machine, deleteMark, commandMark)
-	case r.Pool == "":
-		return ""
+		return fmt.Sprintf("Machine %s is marked by somebody else (annotation %s, label %s)", r.Machine, deleteMark, commandMark)
 	case !found(o) || deleted(o) || r.others(o):
 		return fmt.Sprintf("%s is gone, or part of another command", r.Pool)
+	case !has(s.members, r.MachineUID):
+		return fmt.Sprintf("Machine %s has another owner now", r.Machine)
 	case o.Annotations[stoppedMark] != "":
 		return fmt.Sprintf("%s is stopped: %s", r.Pool, o.Annotations[stoppedMark])
 	case o.Annotations[executeMark] != "true":
@@ -164,17 +163,16 @@ func (r *record) unfit(s *seen) string {
 	return ""
 }
 
-// unproven says why nothing of the target may be disrupted: its node was not tainted by this command or belongs to another
-// Machine, or the owner that was made larger does not show it; "" = it may.
+// unproven says why nothing may be disrupted: the node was not tainted by this command or belongs to another Machine, or the
+// owner that was made larger does not show it; "" = it may.
 func (r *record) unproven(s *seen) string {
-	t, n, m := &r.Targets[r.At], s.nodes[r.At], s.machines[r.At]
 	switch {
 	case r.Decision == api.PlanReplace && r.unmarked(s) != "":
 		return r.unmarked(s)
-	case m.Status.NodeRef.Name != t.Node:
-		return fmt.Sprintf("Machine %s has node %q, and the command is of %q", t.Machine, m.Status.NodeRef.Name, t.Node)
-	case !found(n) || taintOf(n.Spec.Taints) != r.ID:
-		return fmt.Sprintf("node %s lacks the taint %s=%s", t.Node, taintKey, r.ID)
+	case s.machine.Status.NodeRef.Name != r.Node:
+		return fmt.Sprintf("Machine %s has node %q, and the command is of %q", r.Machine, s.machine.Status.NodeRef.Name, r.Node)
+	case !found(s.node) || taintOf(s.node.Spec.Taints) != r.ID:
+		return fmt.Sprintf("node %s lacks the taint %s=%s", r.Node, taintKey, r.ID)
 	}
 	return ""
 }
@@ -198,7 +196,7 @@ func (r *record) refused(s *seen, m moment) string {
 	return cmp.Or(m.hold, r.paused(s), r.unsettled(s), r.unfit(s))
 }
 
-// begin taints the nodes, and makes the owner larger for a replacement.
+// begin taints the node, and makes the owner larger for a replacement.
 func (r record) begin(s *seen, m moment) move {
 	if _, word, _ := done(s.owner); r.ours(s.owner) && word == wordUp {
 		return r.to(s, m, deploying)
@@ -206,22 +204,16 @@ func (r record) begin(s *seen, m moment) move {
 	if why := r.refused(s, m); why != "" {
 		return r.abandon(s, m, "%s", why)
 	}
-	var taints []write
-	for i, n := range s.nodes {
-		switch value := taintOf(n.Spec.Taints); {
-		case n.away != nil:
-			return r.asks(m, otherLimit, n.away)
-		case !found(n):
-			return r.abandon(s, m, "node %s is gone", r.Targets[i].Node)
-		case value != "" && value != r.ID:
-			return r.abandon(s, m, "node %s is part of another command", r.Targets[i].Node)
-		case value == "":
-			taints = append(taints, taint(n.Node, n.cluster, r.ID))
-		}
-	}
+	value := taintOf(s.node.Spec.Taints)
 	switch {
-	case len(taints) > 0:
-		return do(taints...)
+	case s.node.away != nil:
+		return r.asks(m, otherLimit, s.node.away)
+	case !found(s.node):
+		return r.abandon(s, m, "node %s is gone", r.Node)
+	case value == "":
+		return do(taint(s.node.Node, s.node.cluster, r.ID))
+	case value != r.ID:
+		return r.abandon(s, m, "node %s is part of another command", r.Node)
 	case r.Decision != api.PlanReplace:
 		return r.to(s, m, draining)
 	case !free(s.spare):
@@ -234,31 +226,28 @@ func (r record) begin(s *seen, m moment) move {
 	return do(r.scale(s.owner, +1, wordUp))
 }
 
-// plans reports whether the work of a host is marked as planned by this command.
-func (r *record) plans(h *objects.Host) bool {
-	return r.ours(h) && h.Annotations[plannedMark] == "true"
-}
-
-func (r *record) plan(h *objects.Host) write {
-	return write{
-		what: "marks its host as planned work", on: h,
-		labels: map[string]any{commandMark: r.ID}, annotations: map[string]any{plannedMark: "true"},
+// mayGo is nil where the Machine may go: it is fit, its cluster answers, and our marks prove that it was chosen here.
+func (r record) mayGo(s *seen, m moment, limit time.Duration) *move {
+	var next move
+	switch {
+	case r.unfit(s) != "":
+		next = r.abandon(s, m, "%s", r.unfit(s))
+	case s.node.away != nil:
+		next = r.asks(m, limit, s.node.away)
+	case r.unproven(s) != "":
+		next = r.abandon(s, m, "%s", r.unproven(s))
+	default:
+		return nil
 	}
+	return &next
 }
 
 // drain evicts the pods of a node. It has begun, and goes on whoever waits.
 func (r record) drain(s *seen, m moment) move {
-	n, pods := s.nodes[r.At], s.pods
-	if why := r.unfit(s); why != "" {
-		return r.abandon(s, m, "%s", why)
+	if not := r.mayGo(s, m, drainLimit); not != nil {
+		return *not
 	}
-	if n.away != nil {
-		return r.asks(m, drainLimit, n.away)
-	}
-	if why := r.unproven(s); why != "" {
-		return r.abandon(s, m, "%s", why)
-	}
-	late := m.now.Sub(r.Since) > drainLimit
+	n, pods, late := s.node, s.pods, m.now.Sub(r.Since) > drainLimit
 	switch {
 	case len(pods) == 0:
 		return r.to(s, m, going)
@@ -282,4 +271,82 @@ func (r record) drain(s *seen, m moment) move {
 
 func evict(p *corev1.Pod, from node) write {
 	return write{what: "evicts a pod", on: p, cluster: from.cluster, evict: true, from: from.Name}
+}
+
+// letGo marks the Machine and makes its owner smaller, or deletes it.
+func (r record) letGo(s *seen, m moment) move {
+	_, word, _ := done(s.owner)
+	switch {
+	case r.scales() && r.ours(s.owner) && word == wordDown:
+		return r.to(s, m, leaving)
+	case !r.scales() && (string(s.machine.UID) != r.MachineUID || deleted(s.machine) && r.ours(s.machine)):
+		return r.to(s, m, leaving)
+	}
+	if not := r.mayGo(s, m, otherLimit); not != nil {
+		return *not
+	}
+	switch {
+	case r.unsettled(s) != "":
+		return r.waits(m, otherLimit, "%s", r.unsettled(s))
+	case !r.plans(s.host):
+		return do(r.plan(s.host))
+	case !r.ours(s.machine) || r.scales() && s.machine.Annotations[deleteMark] == "":
+		return do(r.markMachine(s.machine))
+	case !r.scales():
+		return do(write{what: "deletes the Machine", on: s.machine, remove: true})
+	}
+	return do(r.scale(s.owner, -1, wordDown))
+}
+
+// leave waits until the Machine is gone and its host is free, and for a pool that shall have another Machine for that.
+func (r record) leave(s *seen, m moment) move {
+	holder := consumer(s.host)
+	newcomers := r.newcomers(s)
+	ready := slices.ContainsFunc(newcomers, func(n machine) bool { return n.ready && !deleted(n) })
+	switch {
+	case string(s.machine.UID) == r.MachineUID && !deleted(s.machine):
+		return r.chosen(s, m)
+	case string(s.machine.UID) == r.MachineUID:
+		return r.waits(m, leaveLimit, "Machine %s is being deleted", r.Machine)
+	case !free(s.host) && (holder == r.Consumer || holder == ""):
+		return r.waits(m, leaveLimit, "host %s is %s", r.Host, s.host.Status.Provisioning.State)
+	case free(s.host) && r.PowerOff && s.host.Spec.Online:
+		return do(write{what: "powers the host off", on: s.host, spec: map[string]any{"online": false}, from: "online", to: "offline"})
+	case r.Decision == api.PlanReprovision && found(s.owner) && !ready && (len(newcomers) > 0 || len(s.alive()) < replicas(s.owner)):
+		return r.waits(m, leaveLimit, "%s gets a Machine that is ready", r.Pool)
+	}
+	return r.to(s, m, ending)
+}
+
+// chosen is for a Machine that is still there: another one may go instead.
+func (r record) chosen(s *seen, m moment) move {
+	if !r.scales() || !found(s.owner) {
+		return r.waits(m, otherLimit, "Machine %s is to be deleted", r.Machine)
+	}
+	_, _, to := done(s.owner)
+	switch {
+	case r.unmarked(s) != "":
+		return r.abandon(s, m, "%s", r.unmarked(s))
+	case replicas(s.owner) > to:
+		return r.abandon(s, m, "somebody made %s larger again before Cluster API deleted a Machine", r.Pool)
+	case !s.another(r.MachineUID):
+		return r.waits(m, otherLimit, "Cluster API deletes a Machine of %s", r.Pool)
+	}
+	return r.stop(s, m, "Cluster API let another Machine of %s go than %s, which is marked", r.Pool, r.Machine)
+}
+
+// another reports whether the owner has no more Machines than it wants, with one among them that should have gone: then
+// another one has. All is of one list: what was read before or after it may be of another time.
+func (s *seen) another(uid string) bool {
+	alive := s.alive()
+	return len(alive) <= replicas(s.owner) && has(alive, uid)
+}
+
+// stop ends the execution for the pool, and then the command.
+func (r record) stop(s *seen, m moment, format string, args ...any) move {
+	why := fmt.Sprintf(format, args...)
+	if s.owner.Annotations[stoppedMark] == "" {
+		return do(write{what: "stops execution for the owner", on: s.owner, annotations: map[string]any{stoppedMark: why}, to: why})
+	}
+	return r.abandon(s, m, "%s", why)
 }

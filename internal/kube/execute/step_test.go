@@ -25,10 +25,7 @@ type sight struct {
 	record
 	*seen
 	moment
-	host    *objects.Host
-	machine *machine
-	node    *node
-	newer   *machine // the replacement
+	newer *machine // the replacement
 }
 
 func meta(o client.Object, name string) {
@@ -52,7 +49,6 @@ func hostOf(name, state, claimedBy string) *objects.Host {
 
 func machineOf(name string) machine {
 	m := machine{Machine: objects.As(&objects.Machine{}, capiplayer.Machines), set: "set"}
-	m.owner = "MachineDeployment metal3/workers"
 	meta(m, name)
 	m.Spec.InfrastructureRef = objects.Reference{Kind: "Metal3Machine", Name: name}
 	m.Status.NodeRef.Name = "node-of-" + name
@@ -64,26 +60,25 @@ func machineOf(name string) machine {
 func look(at step, decision api.PlanDecision) *sight {
 	s := &sight{moment: moment{now: noon, live: true}, seen: &seen{spare: &objects.Host{}, owner: objects.As(&objects.Owner{}, capiplayer.Deployments)}}
 	s.record = record{
-		ID: "command1", Decision: decision, Reason: api.PlanUnderutilized, Pool: machineOf("machine-1").owner, Step: at,
-		Targets: []target{{
-			Host: "metal3/host-1", HostUID: "host-1", Machine: "metal3/machine-1",
-			MachineUID: "machine-1", Node: "node-of-machine-1", Consumer: "Metal3Machine metal3/machine-1", PowerOff: true,
-		}},
+		ID: "command1", Decision: decision, Reason: api.PlanUnderutilized, Pool: "MachineDeployment metal3/workers", Step: at,
+		Host: "metal3/host-1", HostUID: "host-1", Machine: "metal3/machine-1", MachineUID: "machine-1", Node: "node-of-machine-1",
+		Consumer: "Metal3Machine metal3/machine-1", PowerOff: true,
 		Newest: noon.Add(-time.Hour), Started: noon, Since: noon,
 	}
-	s.hosts = []*objects.Host{hostOf("host-1", "provisioned", "machine-1")}
-	s.hosts[0].Labels[commandMark], s.hosts[0].Annotations[plannedMark] = s.ID, "true"
-	s.machines = []machine{machineOf("machine-1")}
+	s.host = hostOf("host-1", "provisioned", "machine-1")
+	s.host.Labels[commandMark], s.host.Annotations[plannedMark] = s.ID, "true"
+	target := machineOf("machine-1")
+	s.machine = target.Machine
 	n := &corev1.Node{}
 	meta(n, "node-of-machine-1")
 	if at != begun {
 		n.Spec.Taints = []corev1.Taint{{Key: taintKey, Value: s.ID, Effect: corev1.TaintEffectNoSchedule}}
 	}
-	s.nodes = []node{{Node: n}}
+	s.node.Node = n
 	meta(s.owner, "workers")
 	s.owner.Annotations[executeMark] = "true"
 	s.owner.Spec.Replicas = new(2)
-	s.members = []machine{machineOf("machine-0"), s.machines[0]}
+	s.members = []machine{machineOf("machine-0"), target}
 	if decision == api.PlanReplace {
 		s.Spare = "metal3/host-2"
 		s.spare = hostOf("host-2", "available", "")
@@ -95,7 +90,6 @@ func look(at step, decision api.PlanDecision) *sight {
 			s.owner.Spec.Replicas, s.owner.Labels[commandMark] = new(3), "command1.up.3"
 		}
 	}
-	s.host, s.machine, s.node = s.hosts[0], &s.machines[0], &s.nodes[0]
 	if len(s.members) > 2 {
 		s.newer = &s.members[2]
 	}
@@ -110,15 +104,15 @@ func (s *sight) marked() {
 // lowers makes the owner one that the command has made smaller.
 func (s *sight) lowers() {
 	s.marked()
-	s.owner.Labels[commandMark], s.owner.Spec.Replicas = "command1.down0.1", new(1)
+	s.owner.Labels[commandMark], s.owner.Spec.Replicas = "command1.down.1", new(1)
 }
 
 // left makes the Machine gone, and its host free.
 func (s *sight) left() {
 	s.lowers()
-	s.machines[0] = machine{Machine: &objects.Machine{}}
+	s.machine = &objects.Machine{}
 	s.members = s.members[:1]
-	s.hosts[0] = hostOf("host-1", "available", "")
+	s.host = hostOf("host-1", "available", "")
 }
 
 func goes(o client.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon}) }
@@ -173,7 +167,7 @@ func TestSteps(t *testing.T) {
 		{begun, release, "not allowed", func(s *sight) { delete(s.owner.Annotations, executeMark) }, "-> undoing: MachineDeployment metal3/workers does not allow it any more (annotation ironic-throttle.metal3.io/execute)"},
 		{begun, release, "stopped", func(s *sight) { s.owner.Annotations[stoppedMark] = "no" }, "-> undoing: MachineDeployment metal3/workers is stopped: no"},
 		{begun, release, "owner gone", func(s *sight) { goes(s.owner) }, "-> undoing: MachineDeployment metal3/workers is gone, or part of another command"},
-		{begun, release, "another owner", func(s *sight) { s.machine.owner = "KubeadmControlPlane metal3/x" }, "-> undoing: Machine metal3/machine-1 has another owner now"},
+		{begun, release, "another owner", func(s *sight) { s.members, s.owner.Spec.Replicas = s.members[:1], new(1) }, "-> undoing: Machine metal3/machine-1 has another owner now"},
 		{begun, release, "Machine gone", func(s *sight) { s.machine.UID = "other" }, "-> undoing: Machine metal3/machine-1 is gone, or being deleted by somebody else"},
 		{begun, release, "Machine goes", func(s *sight) { goes(s.machine); s.members = s.members[:1]; s.owner.Spec.Replicas = new(1) }, "-> undoing: Machine metal3/machine-1 is gone, or being deleted by somebody else"},
 		{begun, release, "marked by somebody", func(s *sight) { s.machine.Annotations[deleteMark] = "" }, "-> undoing: Machine metal3/machine-1 is marked by somebody else (annotation cluster.x-k8s.io/delete-machine, label ironic-throttle.metal3.io/command)"},
@@ -196,17 +190,17 @@ func TestSteps(t *testing.T) {
 		{deploying, replace, "ready", nil, "-> draining"},
 		{deploying, replace, "a host waits", func(s *sight) { s.hold = "a host waits" }, "waits: the drain does not begin: a host waits"},
 		{deploying, replace, "not yet", func(s *sight) { s.newer.ready = false }, "waits: replacement metal3/machine-2 becomes ready"},
-		{deploying, replace, "never", func(s *sight) { s.newer.ready, s.now = false, noon.Add(4*time.Hour) }, "-> back: the replacement was not ready after 3h0m0s"},
+		{deploying, replace, "never", func(s *sight) { s.newer.ready, s.now = false, noon.Add(4*time.Hour) }, "-> undoing: the replacement was not ready after 3h0m0s"},
 		{deploying, replace, "its cluster is away for long", func(s *sight) {
 			s.newer.away, s.newer.ready, s.now = &away{disruption.Key{Name: "c"}, errors.New("no")}, false, noon.Add(4*time.Hour)
 		}, "stuck waits: cluster c answers"},
 		{deploying, replace, "none", func(s *sight) { s.members, s.spare = s.members[:2], hostOf("host-2", "available", "") }, "waits: Cluster API makes a Machine for MachineDeployment metal3/workers"},
 		{deploying, replace, "another host", func(s *sight) { s.newer.host, s.spare = "metal3/host-7", hostOf("host-2", "available", "") }, "stops execution for the owner"},
-		{deploying, replace, "claimed", func(s *sight) { s.spare = hostOf("host-2", "provisioning", "x") }, "-> back: host metal3/host-2 was claimed by Metal3Machine metal3/x"},
+		{deploying, replace, "claimed", func(s *sight) { s.spare = hostOf("host-2", "provisioning", "x") }, "-> undoing: host metal3/host-2 was claimed by Metal3Machine metal3/x"},
 		{deploying, replace, "claimed, with our mark", func(s *sight) { s.spare = hostOf("host-2", "provisioning", "x"); s.spare.Labels[commandMark] = s.ID }, "removes its marks"},
 		{deploying, replace, "it is deleted", func(s *sight) { goes(s.newer) }, "waits: replacement metal3/machine-2 is being deleted, and another one comes"},
-		{deploying, replace, "smaller", func(s *sight) { s.owner.Spec.Replicas = new(2) }, "-> back: somebody made MachineDeployment metal3/workers smaller before the replacement was ready"},
-		{deploying, replace, "label gone", func(s *sight) { delete(s.owner.Labels, commandMark) }, "-> back: somebody has removed the label ironic-throttle.metal3.io/command of MachineDeployment metal3/workers"},
+		{deploying, replace, "smaller", func(s *sight) { s.owner.Spec.Replicas = new(2) }, "-> undoing: somebody made MachineDeployment metal3/workers smaller before the replacement was ready"},
+		{deploying, replace, "label gone", func(s *sight) { delete(s.owner.Labels, commandMark) }, "-> undoing: somebody has removed the label ironic-throttle.metal3.io/command of MachineDeployment metal3/workers"},
 		{deploying, replace, "paused", func(s *sight) { s.host.Annotations["baremetalhost.metal3.io/paused"] = "" }, "waits: BareMetalHost metal3/host-1 is paused"},
 
 		{draining, release, "no pods", nil, "-> going"},
@@ -223,8 +217,8 @@ func TestSteps(t *testing.T) {
 		{draining, release, "not tainted", func(s *sight) { s.node.Spec.Taints = nil }, "-> undoing: node node-of-machine-1 lacks the taint ironic-throttle.metal3.io/disrupting=command1"},
 		{draining, release, "another node", func(s *sight) { s.machine.Status.NodeRef.Name = "x" }, `-> undoing: Machine metal3/machine-1 has node \"x\", and the command is of \"node-of-machine-1\"`},
 		{draining, release, "away", func(s *sight) { s.node.away = &away{disruption.Key{Name: "c"}, errors.New("no")} }, "waits: cluster c answers"},
-		{draining, replace, "not ours", func(s *sight) { s.owner.Labels[commandMark] = "" }, "-> back: somebody has removed the label ironic-throttle.metal3.io/command of MachineDeployment metal3/workers"},
-		{draining, replace, "not allowed", func(s *sight) { s.owner.Annotations[executeMark] = "no" }, "-> back: MachineDeployment metal3/workers does not allow it any more (annotation ironic-throttle.metal3.io/execute)"},
+		{draining, replace, "not ours", func(s *sight) { s.owner.Labels[commandMark] = "" }, "-> undoing: somebody has removed the label ironic-throttle.metal3.io/command of MachineDeployment metal3/workers"},
+		{draining, replace, "not allowed", func(s *sight) { s.owner.Annotations[executeMark] = "no" }, "-> undoing: MachineDeployment metal3/workers does not allow it any more (annotation ironic-throttle.metal3.io/execute)"},
 
 		{going, release, "mark", nil, "marks the Machine"},
 		{going, release, "smaller", (*sight).marked, "makes the owner smaller 2 1"},
@@ -242,49 +236,41 @@ func TestSteps(t *testing.T) {
 		{leaving, release, "another one goes", func(s *sight) { s.lowers(); goes(s.members[0]) }, "stops execution for the owner"},
 		{leaving, release, "another one went", func(s *sight) { s.lowers(); goes(s.members[0]); s.owner.Annotations[stoppedMark] = "x" }, "-> undoing: Cluster API let another Machine of MachineDeployment metal3/workers go than metal3/machine-1, which is marked"},
 		{leaving, release, "larger again", func(s *sight) { s.lowers(); s.owner.Spec.Replicas = new(2) }, "-> undoing: somebody made MachineDeployment metal3/workers larger again before Cluster API deleted a Machine"},
-		{leaving, release, "its host is cleaned", func(s *sight) { s.left(); s.hosts[0].Status.Provisioning.State = "deprovisioning" }, "waits: host metal3/host-1 is deprovisioning"},
+		{leaving, release, "its host is cleaned", func(s *sight) { s.left(); s.host.Status.Provisioning.State = "deprovisioning" }, "waits: host metal3/host-1 is deprovisioning"},
 		{leaving, release, "power", (*sight).left, "powers the host off online offline"},
 		{leaving, release, "somebody took the host", func(s *sight) {
 			s.left()
-			s.hosts[0].Spec.ConsumerRef = &corev1.ObjectReference{Kind: "Metal3Machine", Name: "x"}
+			s.host.Spec.ConsumerRef = &corev1.ObjectReference{Kind: "Metal3Machine", Name: "x"}
 		}, "-> ending"},
-		{leaving, release, "all done", func(s *sight) { s.left(); s.hosts[0].Spec.Online = false }, "-> ending"},
-		{leaving, reprovision, "no other Machine yet", func(s *sight) { s.left(); s.Targets[0].PowerOff, s.owner.Spec.Replicas = false, new(2) }, "waits: MachineDeployment metal3/workers gets a Machine that is ready"},
+		{leaving, release, "all done", func(s *sight) { s.left(); s.host.Spec.Online = false }, "-> ending"},
+		{leaving, reprovision, "no other Machine yet", func(s *sight) { s.left(); s.PowerOff, s.owner.Spec.Replicas = false, new(2) }, "waits: MachineDeployment metal3/workers gets a Machine that is ready"},
 		{leaving, reprovision, "another Machine", func(s *sight) {
 			s.left()
-			s.Targets[0].PowerOff, s.owner.Spec.Replicas = false, new(2)
+			s.PowerOff, s.owner.Spec.Replicas = false, new(2)
 			s.members = append(s.members, machineOf("machine-2"))
 			s.members[1].CreationTimestamp, s.members[1].ready = metav1.NewTime(noon), true
 		}, "-> ending"},
-		{leaving, replace, "the next target", func(s *sight) {
-			s.left()
-			s.hosts[0].Spec.Online, s.Targets = false, append(s.Targets, s.Targets[0])
-		}, "-> draining"},
-		{leaving, replace, "the next target waits", func(s *sight) {
-			s.left()
-			s.hosts[0].Spec.Online, s.Targets, s.hold = false, append(s.Targets, s.Targets[0]), "a host waits"
-		}, "waits: the next drain does not begin: a host waits"},
 
-		{back, replace, "mark", nil, "marks the Machine"},
-		{back, replace, "smaller", func(s *sight) { s.newer.Labels[commandMark], s.newer.Annotations[deleteMark] = s.ID, mark(s.ID) }, "makes the owner smaller 3 2"},
-		{back, replace, "it goes", func(s *sight) { s.newer.Labels[commandMark] = s.ID; s.backs(); goes(s.newer) }, "waits: replacement metal3/machine-2 goes"},
-		{back, replace, "another one goes", func(s *sight) { s.newer.Labels[commandMark] = s.ID; s.backs(); goes(s.members[0]) }, "stops execution for the owner"},
-		{back, replace, "gone", func(s *sight) { s.backs(); s.members = s.members[:2] }, "-> undoing"},
-		{back, replace, "smaller by somebody", func(s *sight) { s.owner.Spec.Replicas = new(2) }, "-> undoing"},
-		{back, replace, "none yet", func(s *sight) { s.members = s.members[:2] }, "waits: Cluster API makes a Machine for MachineDeployment metal3/workers, to be taken back"},
-		{back, replace, "somebody deletes it", func(s *sight) { goes(s.newer) }, "waits: replacement metal3/machine-2 is being deleted by somebody else"},
-		{back, replace, "somebody's mark", func(s *sight) { s.newer.Annotations[deleteMark] = "yes" }, "waits: Machine metal3/machine-2 is somebody else's to delete"},
+		{undoing, replace, "mark", nil, "marks the Machine"},
+		{undoing, replace, "smaller", func(s *sight) { s.newer.Labels[commandMark], s.newer.Annotations[deleteMark] = s.ID, mark(s.ID) }, "makes the owner smaller 3 2"},
+		{undoing, replace, "it goes", func(s *sight) { s.newer.Labels[commandMark] = s.ID; s.backs(); goes(s.newer) }, "waits: replacement metal3/machine-2 goes"},
+		{undoing, replace, "another one goes", func(s *sight) { s.newer.Labels[commandMark] = s.ID; s.backs(); goes(s.members[0]) }, "stops execution for the owner"},
+		{undoing, replace, "gone", func(s *sight) { s.backs(); s.members = s.members[:2] }, "lets no earlier write pass 2 2"},
+		{undoing, replace, "smaller by somebody", func(s *sight) { s.owner.Spec.Replicas = new(2) }, "lets no earlier write pass 2 2"},
+		{undoing, replace, "none yet", func(s *sight) { s.members = s.members[:2] }, "waits: Cluster API makes a Machine for MachineDeployment metal3/workers, to be taken back"},
+		{undoing, replace, "somebody deletes it", func(s *sight) { goes(s.newer) }, "waits: replacement metal3/machine-2 is being deleted by somebody else"},
+		{undoing, replace, "somebody's mark", func(s *sight) { s.newer.Annotations[deleteMark] = "yes" }, "waits: Machine metal3/machine-2 is somebody else's to delete"},
 
 		{undoing, release, "no earlier write passes", nil, "lets no earlier write pass 2 2"},
-		{undoing, release, "marks", func(s *sight) { s.marked(); s.owner.Labels[commandMark] = "command1.end.2" }, "removes its mark"},
+		{undoing, release, "marks", func(s *sight) { s.marked(); s.owner.Labels[commandMark] = "command1.end.2" }, "removes its mark, removes its taint"},
 		{undoing, release, "taint", func(s *sight) { s.owner.Labels[commandMark] = "command1.end.2" }, "removes its taint"},
 		{undoing, release, "away", func(s *sight) {
 			s.owner.Labels[commandMark] = "command1.end.2"
-			s.nodes[0] = node{Node: &corev1.Node{}, away: &away{disruption.Key{Name: "c"}, errors.New("no")}}
+			s.node = node{Node: &corev1.Node{}, away: &away{disruption.Key{Name: "c"}, errors.New("no")}}
 		}, "waits: cluster c answers"},
 		{undoing, release, "away for long", func(s *sight) {
 			s.owner.Labels[commandMark], s.now = "command1.end.2", noon.Add(otherLimit+time.Second)
-			s.nodes[0] = node{Node: &corev1.Node{}, away: &away{disruption.Key{Name: "c"}, errors.New("no")}}
+			s.node = node{Node: &corev1.Node{}, away: &away{disruption.Key{Name: "c"}, errors.New("no")}}
 		}, "-> ending"},
 		{undoing, release, "all gone", func(s *sight) { s.owner.Labels[commandMark], s.node.Spec.Taints = "command1.end.2", nil }, "-> ending"},
 		{undoing, reprovision, "the owner is not touched", nil, "removes its taint"},
@@ -293,10 +279,10 @@ func TestSteps(t *testing.T) {
 		{ending, replace, "spare", func(s *sight) {
 			s.left()
 			s.owner.Labels = nil
-			s.nodes[0].UID = ""
+			s.node.UID = ""
 			s.spare.Labels[commandMark] = s.ID
 		}, "removes its marks"},
-		{ending, release, "record", func(s *sight) { s.left(); s.owner.Labels = nil; s.nodes[0].UID = "" }, "removes its marks"},
+		{ending, release, "record", func(s *sight) { s.left(); s.owner.Labels = nil; s.node.UID = "" }, "removes its marks"},
 	} {
 		t.Run(string(row.at)+" "+string(row.decision)+" "+row.name, func(t *testing.T) {
 			s := look(row.at, row.decision)

@@ -13,7 +13,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
+
+// write is one change. It holds only for the version of the object that was seen.
+type write struct {
+	what    string // it does: "marks the Machine"
+	on      client.Object
+	cluster disruption.Key // of a node or pod
+	// A nil value removes a label or annotation.
+	labels, annotations, spec map[string]any
+	remove, evict             bool   // in place of these
+	from, to                  string // for the log
+}
 
 var errNotLeading = errors.New("this process leads no more")
 
@@ -37,18 +49,18 @@ func (r *Runner) write(ctx context.Context, w write, args ...any) error {
 	case err == nil:
 		r.o.Log.Info("planned work", args...)
 		return nil
-	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("it needs the rights of deploy/components/planner-execute: %w", err)
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), w.evict && apierrors.IsTooManyRequests(err):
 		r.o.Log.Debug("planned work: not now", append(args, "error", err)...)
 		return errLater
+	case apierrors.IsForbidden(err):
+		err = fmt.Errorf("it needs the rights of deploy/components/planner-execute: %w", err)
 	}
 	return fmt.Errorf("planned work: %s: %s: %w", name(w.on), w.what, err)
 }
 
 // send does one change, or none: it holds for the version that was seen.
 func (r *Runner) send(ctx context.Context, w write) error {
-	c, err := r.o.Clusters.Client(ctx, w.cluster)
+	c, err := r.o.Client(ctx, w.cluster)
 	if err != nil {
 		return err
 	}
@@ -65,13 +77,12 @@ func (r *Runner) send(ctx context.Context, w write) error {
 		return c.Delete(ctx, w.on, client.Preconditions{UID: &uid, ResourceVersion: &seen})
 	}
 	meta := map[string]any{"resourceVersion": seen}
-	if w.labels != nil { // null would remove all of them
-		meta["labels"] = w.labels
-	}
-	if w.annotations != nil {
-		meta["annotations"] = w.annotations
-	}
 	change := map[string]any{"metadata": meta}
+	for field, value := range map[string]map[string]any{"labels": w.labels, "annotations": w.annotations} {
+		if value != nil { // null would remove all of them
+			meta[field] = value
+		}
+	}
 	if w.spec != nil {
 		change["spec"] = w.spec
 	}

@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,7 +137,7 @@ func TestWhoWritesReplicas(t *testing.T) {
 	}
 }
 
-// TestPoolsOfNodes: which hosts a template chooses, and which labels reach a node.
+// TestPoolsOfNodes: which hosts a template chooses, and what its nodes have.
 func TestPoolsOfNodes(t *testing.T) {
 	text := file(t, "fleet.yaml")
 	for operator, want := range map[string]string{"In": "In", "notin": "NotIn", "exists": "Exists", `"!"`: "DoesNotExist", `"="`: "In", "==": "In", `"!="`: "NotIn", "gt": "", "odd": ""} {
@@ -151,15 +150,6 @@ func TestPoolsOfNodes(t *testing.T) {
 			t.Errorf("%s is %q, want %q", operator, got, want)
 		}
 	}
-	for label, want := range map[string]bool{
-		"node-role.kubernetes.io/worker": true, "node-restriction.kubernetes.io/a": true, "x.node-restriction.kubernetes.io/a": true, "node.cluster.x-k8s.io/a": true,
-		"team": false, "cluster.x-k8s.io/a": false, "evilnode.cluster.x-k8s.io/a": false, "node.cluster.x-k8s.io": false,
-	} {
-		s := clusterOf(t, strings.Replace(text, "team: x", label+": x", 1)).read(t)
-		if got := s.Pools[0].NodeLabels[label] == "x"; got != want {
-			t.Errorf("%s: %v, want %v", label, got, want)
-		}
-	}
 	s := clusterOf(t, strings.Replace(text, "providerID: \"metal3://metal3/host-1/m3-1\"", "providerID: x", 1)).read(t)
 	if s.Pools[0].NodeLabels != nil || s.Pools[0].NodeTaints != nil {
 		t.Errorf("without a node: %+v", s.Pools[0])
@@ -167,43 +157,7 @@ func TestPoolsOfNodes(t *testing.T) {
 	// A second node of the pool, in another zone: what differs is not known of a new one.
 	s = clusterOf(t, strings.Replace(strings.Replace(text, "kind: MachineSet, name: single, controller", "kind: MachineSet, name: ms, controller", 1),
 		`{name: node-2, labels: {node-role`, `{name: node-2, labels: {disk: hdd, node-role`, 1)).read(t)
-	if diff := cmp.Diff(map[string]string{"node-role.kubernetes.io/worker": ""}, s.Pools[0].NodeLabels); diff != "" {
+	if diff := cmp.Diff(map[string]string{}, s.Pools[0].NodeLabels); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// FuzzAnnotations: whatever they say, each is read or named as a fault, and no number is negative.
-func FuzzAnnotations(f *testing.F) {
-	names := []string{
-		"watts-busy", "watts-idle", "lease-per-hour", "lease-ends", "prepaid", "preemptible", "class", "do-not-disrupt", "storage",
-		"consolidate-after", "budgets", "preemptible-options", "execute",
-	}
-	for i, value := range []string{"400", "-1", "NaN", "2027-01-31T00:00:00Z", "true", "Never", "30s", `[{"nodes":"10%","schedule":"@daily","duration":"8h"}]`, "10%,ready:1", "r640", "1e400", "[[", "\x00"} {
-		f.Add(uint8(i), value)
-	}
-	f.Fuzz(func(t *testing.T, which uint8, value string) {
-		c := clusterOf(t, annotated("BareMetalHost", "", "")+"\n---\n"+annotated("MachineDeployment", "", ""))
-		name := names[int(which)%len(names)]
-		c.annotate = map[string]string{prefix + name: value}
-		s := c.read(t)
-		price, policy := s.Hosts[0].Price, s.Pools[0].Policy
-		for _, v := range []*float64{price.WattsBusy, price.WattsIdle, price.LeasePerHour} {
-			if v != nil && !(*v >= 0) {
-				t.Errorf("%s=%q is %v", name, value, *v)
-			}
-		}
-		if a := policy.ConsolidateAfter; a != nil && *a < 0 && *a != disruption.Never {
-			t.Errorf("%s=%q is %v", name, value, *a)
-		}
-		for _, b := range policy.Budgets {
-			if err := b.Check(); err != nil {
-				t.Errorf("%s=%q: %v", name, value, err)
-			}
-		}
-		for _, fault := range slices.Concat(s.Hosts[0].Faults, s.Pools[0].Faults) {
-			if len(fault) > 600 || strings.ContainsAny(fault, "\n\x00") || len(s.Hosts[0].Class) > 63 {
-				t.Errorf("fault %q", fault)
-			}
-		}
-	})
 }

@@ -98,7 +98,6 @@ func TestMachines(t *testing.T) {
 	const metadata, set = "kind: Machine, metadata: {name: m-1, ", "{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: ms, controller: true}"
 	for change, is := range map[[2]string]func(disruption.Machine) bool{
 		{metadata, metadata + `labels: {cluster.x-k8s.io/control-plane: ""}, `}:                                                                         func(m disruption.Machine) bool { return m.ControlPlane },
-		{metadata, metadata + `annotations: {ironic-throttle.metal3.io/execute: "true"}, `}:                                                             func(m disruption.Machine) bool { return m.Execute },
 		{metadata, metadata + `annotations: {cluster.x-k8s.io/paused: ""}, `}:                                                                           func(m disruption.Machine) bool { return m.Paused },
 		{"annotations: {metal3.io/BareMetalHost: metal3/host-1,", `annotations: {cluster.x-k8s.io/paused: "", metal3.io/BareMetalHost: metal3/host-1,`}: func(m disruption.Machine) bool { return m.Paused },
 		{"spec: {clusterName: c, replicas: 3, ", "spec: {paused: true, clusterName: c, replicas: 3, "}:                                                  func(m disruption.Machine) bool { return m.Paused },
@@ -187,7 +186,7 @@ func TestPages(t *testing.T) {
 
 func TestNamespaces(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
-	s, err := fleet.New(fleet.Options{Clusters: c, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
+	s, err := fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
 	if err != nil || len(s.Hosts) != 3 || slices.Contains(c.asked, "BareMetalHost") || !slices.Contains(c.asked, "BareMetalHost elsewhere") {
 		t.Errorf("%v, %d hosts, asked for %v", err, len(s.Hosts), c.asked)
 	}
@@ -197,7 +196,7 @@ func TestNamespaces(t *testing.T) {
 func TestAPodThatWentRestartsTheClock(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
 	now := noon
-	r := fleet.New(fleet.Options{Clusters: c, Now: func() time.Time { return now }})
+	r := fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Now: func() time.Time { return now }})
 	last := func() time.Time {
 		t.Helper()
 		s, err := r.Read(t.Context())

@@ -15,11 +15,10 @@ const maxWarnings = 1000
 // Warner tells a warning about an object once, in the log and as an Event. One goroutine uses it.
 type Warner struct {
 	Client   client.Client
-	Events   bool
 	Instance string // our name in Events
 	Log      *slog.Logger
 
-	told map[string]bool // texts that were logged; true: an Event has it too, if it may
+	told map[string]bool // texts that were logged; true: an Event has it too
 }
 
 // Warn tells a warning if it was not told. An Event that cannot be created is tried again with the next call.
@@ -31,7 +30,7 @@ func (w *Warner) Warn(ctx context.Context, on corev1.ObjectReference, reason, te
 	if !logged {
 		w.Log.Warn("cluster", "warning", text)
 	}
-	if !done && w.Events {
+	if !done {
 		err := w.Client.Create(ctx, Event(on, corev1.EventTypeWarning, reason, text, w.Instance, time.Now()))
 		done = err == nil
 	}

@@ -57,7 +57,7 @@ var table = map[string]imports{
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
-	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "golang.org/x/sync/errgroup"}},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile", "internal/secret"}, outside: []string{gophercl, "golang.org/x/sync/errgroup"}},
 	"pkg/slots":     {house: []string{"pkg/breaker", "pkg/ironic", "pkg/api"}}, // a slot has the permit of a breaker
 	"pkg/fairshare": {house: []string{"pkg/slots"}},
 	"pkg/breaker":   {},
@@ -71,8 +71,9 @@ var table = map[string]imports{
 	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
 	"pkg/admission":         {house: []string{"internal/nearest", "pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
+	"internal/secret":    {},
 	"internal/logging":   {},
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
@@ -149,7 +150,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/apimachinery", "k8s.io/api/core/v1", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
 	"internal/kube/execute": {
-		house:   []string{"internal/kube/fleet", "internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption"},
+		house:   []string{"internal/kube/fleet", "internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"internal/rig/capiplayer"},
 	},
@@ -198,10 +199,8 @@ var table = map[string]imports{
 		outside: []string{pflag},
 		tests:   []string{"internal/rig/svg/svgtest"},
 	},
-	"internal/rig/svg":             {tests: []string{"internal/rig/svg/svgtest"}},
-	"internal/rig/svg/svgtest":     {house: []string{"internal/rig/svg"}}, // tests as a library
-	"internal/rig/simulate/limits": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic", "pkg/sizing"}},
-	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
+	"internal/rig/svg":         {tests: []string{"internal/rig/svg/svgtest"}},
+	"internal/rig/svg/svgtest": {house: []string{"internal/rig/svg"}}, // tests as a library
 	"internal/rig/soak": {
 		house: []string{
 			"internal/kube/lead", "internal/rig/fakeironic",
@@ -222,11 +221,9 @@ var table = map[string]imports{
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/testsum":          {},
 	"hack/mutants":          {},
-	"hack/limits":           {house: []string{"internal/rig/simulate/limits"}},
 	"hack/soak":             {house: []string{"internal/rig/soak"}},
 	"hack/sabotage":         {},
 	"hack/size":             {},
-	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
 		house:   []string{"hack/release/chart"},

@@ -177,7 +177,7 @@ func TestIronicsAnswersAreBombs(t *testing.T) {
 	}))
 	front.Config.ErrorLog, proxy.ErrorLog = silent(), silent()
 	t.Cleanup(front.Close)
-	s := newSite(t, siteOptions{ironic: base, endpoint: front.URL, env: []string{"IRONIC_CLIENT_TIMEOUT=5s", "GOMEMLIMIT=256MiB"}})
+	s := newSite(t, siteOptions{ironic: base, endpoint: front.URL, env: []string{"GOMEMLIMIT=256MiB"}})
 	for n := 1; n < len(kinds); n++ {
 		kind.Store(int32(n))
 		s.wait(1500 * time.Millisecond)

@@ -28,7 +28,7 @@ func TestIronicIsStopped(t *testing.T) {
 	needsFaults(t)
 	t.Parallel() // it mostly waits
 	ironic, base := newIronic(t)
-	s := newSite(t, siteOptions{ironic: base, env: []string{"IRONIC_CLIENT_TIMEOUT=5s"}})
+	s := newSite(t, siteOptions{ironic: base})
 	const times = 8
 	for range times {
 		ironic.Signal(syscall.SIGSTOP)

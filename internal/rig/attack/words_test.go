@@ -115,7 +115,7 @@ func wordsStayWords(t *testing.T, format string) {
 	front := newLiar(t, base)
 	s := newSite(t, siteOptions{ironic: base, endpoint: front.URL, idle: true, env: []string{
 		"IRONIC_THROTTLE_LOG_FORMAT=" + format, "IRONIC_THROTTLE_LOG_LEVEL=debug", "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=1h",
-		"IRONIC_THROTTLE_BREAKER_ENABLED=true", "IRONIC_THROTTLE_BREAKER_THRESHOLD=3", "IRONIC_THROTTLE_BREAKER_SCOPES=ironic,group,image,driver",
+		"IRONIC_THROTTLE_BREAKER_ENABLED=true", "IRONIC_THROTTLE_BREAKER_THRESHOLD=3",
 		"MAX_CONCURRENT_PROVISIONING_HOSTS=20",
 	}})
 	f := newFleet(t, s.at.API, s.at.Gateway, base, 20)

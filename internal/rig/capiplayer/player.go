@@ -61,9 +61,8 @@ type Player struct {
 	err  error // of this turn, the first
 }
 
-// Start makes so many Machines in service, and free hosts. owned: a MachineDeployment has the Machines, and allows that plans
-// are carried out; else each of them does.
-func (p *Player) Start(ctx context.Context, replicas, free int, owned bool) error {
+// Start makes so many Machines in service, of a MachineDeployment that allows that plans are carried out, and free hosts.
+func (p *Player) Start(ctx context.Context, replicas, free int) error {
 	for i := range replicas + free {
 		h := p.object(Hosts, fmt.Sprintf("host-%d", i), map[string]any{"online": true})
 		p.fails(p.Own.Create(ctx, h))
@@ -72,19 +71,16 @@ func (p *Player) Start(ctx context.Context, replicas, free int, owned bool) erro
 			"provisioning": provisioning, "operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": true,
 		}})
 	}
-	var set client.Object
-	if owned {
-		spec := map[string]any{
-			"clusterName": cluster, "replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"pool": pool}},
-			"template": map[string]any{"spec": machineSpec("template")},
-		}
-		owner := p.object(Deployments, pool, spec)
-		owner.SetAnnotations(map[string]string{prefix + "execute": "true"})
-		p.fails(p.Own.Create(ctx, owner))
-		set = p.object(Sets, pool+"-1", spec)
-		set.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, Deployments)})
-		p.fails(p.Own.Create(ctx, set))
+	spec := map[string]any{
+		"clusterName": cluster, "replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"pool": pool}},
+		"template": map[string]any{"spec": machineSpec("template")},
 	}
+	owner := p.object(Deployments, pool, spec)
+	owner.SetAnnotations(map[string]string{prefix + "execute": "true"})
+	p.fails(p.Own.Create(ctx, owner))
+	set := p.object(Sets, pool+"-1", spec)
+	set.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, Deployments)})
+	p.fails(p.Own.Create(ctx, set))
 	for range replicas {
 		p.machine(ctx, set)
 	}
@@ -131,17 +127,13 @@ func machineSpec(name string) map[string]any {
 	}
 }
 
-// machine makes a Machine of a set; nil: of none.
+// machine makes a Machine of a set.
 func (p *Player) machine(ctx context.Context, set client.Object) {
 	name := fmt.Sprintf("machine-%d", p.made)
 	p.made++
 	m := p.object(Machines, name, machineSpec(name))
 	m.SetFinalizers([]string{finalizer})
-	if set != nil {
-		m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(set, Sets)})
-	} else {
-		m.SetAnnotations(map[string]string{prefix + "execute": "true"})
-	}
+	m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(set, Sets)})
 	p.fails(p.Own.Create(ctx, m))
 	p.fails(p.Own.Create(ctx, p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3Machine"), name, map[string]any{})))
 }
@@ -251,13 +243,16 @@ func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects
 		return
 	}
 	provider := "metal3://" + p.Namespace + "/" + h.Name + "/" + m.Name
+	if p.Nodes == p.Own { // the other form, which says the same of a node
+		provider = "metal3://" + string(h.UID)
+	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.NodeOf(m.Name)}, Spec: corev1.NodeSpec{ProviderID: provider}}
 	p.fill(node)
 	p.fails(p.Nodes.Create(ctx, node))
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	p.fails(p.Nodes.Status().Update(ctx, node))
 	p.state(ctx, h, "provisioned")
-	p.set(ctx, m, map[string]any{"spec": map[string]any{"providerID": provider}})
+	p.set(ctx, m, map[string]any{"spec": map[string]any{"providerID": "metal3://" + p.Namespace + "/" + h.Name + "/" + m.Name}})
 	p.set(ctx, m, map[string]any{"status": map[string]any{"nodeRef": map[string]any{"name": node.Name}}})
 }
 

@@ -18,10 +18,10 @@ func bubbleOptions(hosts, limit int) Options {
 	return o
 }
 
-// TestF1_gatewayStorm: with an operator that knows nothing of the throttle, and
+// TestGatewayStorm: with an operator that knows nothing of the throttle, and
 // whose own rule never says no, the limit holds and the slots are used. Nothing but
 // 409 and what Ironic itself says reaches it.
-func TestF1_gatewayStorm(t *testing.T) {
+func TestGatewayStorm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, bubbleOptions(14, 4), 3, farAbove)
@@ -37,9 +37,9 @@ func TestF1_gatewayStorm(t *testing.T) {
 	})
 }
 
-// TestF1_gatewayStorm_ownLimit: with PROVISIONING_LIMIT equal to ours most waiting
+// TestGatewayStorm_ownLimit: with PROVISIONING_LIMIT equal to ours most waiting
 // hosts sleep a minute or two, which is less load and less use of the slots.
-func TestF1_gatewayStorm_ownLimit(t *testing.T) {
+func TestGatewayStorm_ownLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, bubbleOptions(14, 4), 1.5, 4)

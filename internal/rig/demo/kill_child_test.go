@@ -53,7 +53,6 @@ func environment(c config.Config, empty string) []string {
 		"GORACE=halt_on_error=1", // the program is built as the test is: a data race ends it
 		"IRONIC_ENDPOINT=" + c.Ironic.Endpoint, "METAL3_AUTH_ROOT_DIR=" + empty,
 		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", c.Limits.Total),
-		fmt.Sprintf("%sSTUCK_CAP=%d", ours, c.Limits.StuckCap),
 		ours + "LISTEN_ADDRESS=" + c.Listen.API, ours + "GATEWAY_LISTEN_ADDRESS=" + c.Gateway.Listen,
 		ours + "HEALTH_LISTEN_ADDRESS=127.0.0.1:0", ours + "METRICS_LISTEN_ADDRESS=127.0.0.1:0",
 	}

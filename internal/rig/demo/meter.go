@@ -119,7 +119,7 @@ func (m *meter) healthyWaiting(s sample) (n int) {
 	return n
 }
 
-// waitsHealthy tells whether a host waits and does not count as failing (FAILING_THRESHOLD 2).
+// waitsHealthy tells whether a host waits and does not count as failing (2 errors).
 func waitsHealthy(h fakebmo.HostStatus) bool { return h.Waiting() && h.Failures() < 2 }
 
 // allWait tells whether every tenant has a healthy host that waits.

@@ -54,7 +54,7 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
 	fs.Float64Var(&o.Speed, "speed", 0, "simulated seconds in a real one; 0: 90 with --via gateway, 180 with check")
 	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts); (default gateway, check with other policies)")
-	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle, bmo (its present rule) or proposal (the first idea)")
+	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle or bmo (its present rule)")
 	fs.DurationVar(&o.Duration, "duration", o.Duration, "end after so much simulated time; 0: when all hosts are provisioned")
 	fs.StringVar(&o.Scenario, "scenario", o.Scenario, "what goes wrong with all hosts: bad-image (until --fixed-after); simulate has more")
 	fs.DurationVar(&o.FixedAfter, "fixed-after", o.FixedAfter, "simulated time after which the bad image is mended")
@@ -125,10 +125,10 @@ func (o *Options) Validate() error {
 	bad(o.Via == "" || o.Via == ViaCheck || o.Via == ViaGateway, "via", fmt.Sprintf("%q", o.Via), "must be check or gateway")
 	switch o.Policy {
 	case PolicyThrottle:
-	case PolicyBMO, PolicyProposal:
+	case PolicyBMO:
 		bad(o.Via != ViaGateway, "via", o.Via, fmt.Sprintf("goes with --policy throttle only: with --policy %s there is no gateway", o.Policy))
 	default:
-		bad(false, "policy", fmt.Sprintf("%q", o.Policy), "must be throttle, bmo or proposal")
+		bad(false, "policy", fmt.Sprintf("%q", o.Policy), "must be throttle or bmo")
 	}
 	return errors.Join(errs...)
 }

@@ -121,8 +121,6 @@ func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
 	switch {
 	case s.opt.Policy == PolicyBMO:
 		return fakebmo.BuiltIn(c, s.opt.Limit), nil
-	case s.opt.Policy == PolicyProposal:
-		return fakebmo.Proposal(c, s.opt.Limit), nil
 	case s.opt.Via == ViaGateway:
 		return fakebmo.BuiltIn(c, farAbove), nil
 	}

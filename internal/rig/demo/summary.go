@@ -20,5 +20,4 @@ const (
 const (
 	PolicyThrottle = measure.PolicyThrottle
 	PolicyBMO      = measure.PolicyBMO
-	PolicyProposal = measure.PolicyProposal
 )

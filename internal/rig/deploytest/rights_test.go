@@ -99,9 +99,7 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		add := func(what string) { lines = append(lines, where+" "+what) }
 		add("metal3.io/baremetalhosts * list")
 		add("metal3.io/baremetalhosts * watch")
-		if k.Events {
-			add("/events * create")
-		}
+		add("/events * create")
 	}
 	if k.Leader.Elect {
 		for _, what := range []string{"* create", k.Leader.LeaseName + " get", k.Leader.LeaseName + " update"} {

@@ -56,27 +56,3 @@ func (b builtIn) HasCapacity(ctx context.Context, ask api.Ask) (bool, error) {
 	}
 	return busy[ask.Namespace+"~"+ask.Name] || len(busy) < b.limit, nil
 }
-
-// Proposal is the pseudo-code that the idea began with: a slot less for each
-// node in one of ten states that has an agent_url, and a no when that gets below
-// 0. So one host more than limit passes, and a host that boots is not seen.
-func Proposal(c *Client, limit int) Capacity { return proposal{c, limit} }
-
-type proposal struct {
-	ironic *Client
-	limit  int
-}
-
-func (p proposal) HasCapacity(ctx context.Context, _ api.Ask) (bool, error) {
-	page, err := p.ironic.firstPage(ctx, "uuid,name,provision_state,driver_internal_info")
-	if err != nil {
-		return false, fmt.Errorf("list nodes for capacity: %w", err)
-	}
-	slots := p.limit
-	for _, n := range page {
-		if n.State.Busy() && n.Internal.AgentURL != "" {
-			slots--
-		}
-	}
-	return slots >= 0, nil
-}

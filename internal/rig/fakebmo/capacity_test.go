@@ -34,19 +34,6 @@ func TestBuiltIn_overshoot(t *testing.T) {
 	}
 }
 
-// TestProposal_overshoot: agent_url comes minutes after the yes, so all hosts
-// start.
-func TestProposal_overshoot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st := newStage(t, setup{hosts: 20, workers: 2, rule: proposalRule})
-		st.run()
-		st.pass(5 * time.Minute)
-		if peak := st.truth().PeakWorking; peak != 20 {
-			t.Errorf("peak %d, want all 20", peak)
-		}
-	})
-}
-
 // busyNodes puts so many nodes of a stage into a state, with an agent or not.
 func busyNodes(st *stage, n int, s ironic.State, agent bool) {
 	st.t.Helper()
@@ -82,11 +69,6 @@ func TestRules(t *testing.T) {
 			func(o *fakeironic.Options) { o.Fleet.VirtualMedia = 1 }, last, true},
 		{"bmo sees the first page only", builtInRule, 10, ironic.Deploying, false,
 			func(o *fakeironic.Options) { o.API.MaxLimit = stormLimit - 1 }, "of-another", true},
-		{"proposal, boots unseen", proposalRule, 10, ironic.DeployWait, false, nil, last, true},
-		{"proposal, one too many at the limit", proposalRule, stormLimit, ironic.DeployWait, true, nil, last, true},
-		{"proposal, above the limit", proposalRule, stormLimit + 1, ironic.DeployWait, true, nil, last, false},
-		{"proposal, also a busy host", proposalRule, stormLimit + 1, ironic.DeployWait, true, nil, first, false},
-		{"proposal counts rescue", proposalRule, stormLimit + 1, ironic.RescueWait, true, rescue, last, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,8 +87,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func builtInRule(c *Client) Capacity  { return BuiltIn(c, stormLimit) }
-func proposalRule(c *Client) Capacity { return Proposal(c, stormLimit) }
+func builtInRule(c *Client) Capacity { return BuiltIn(c, stormLimit) }
 
 // asker is a throttle that answers what it is told.
 type asker struct {

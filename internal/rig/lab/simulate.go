@@ -39,9 +39,9 @@ Exit codes: 0 the limit held, 1 not, or a storm did not end, 2 wrong use. Where 
 throttle is among the policies it alone decides about 0 or 1: that the others
 break the limit is what the comparison is for.`
 
-const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo,proposal
+const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo
   ironic-throttle-lab simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
-  ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json
+  ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,bmo --trouble bmo@1h+5m -o json
   ironic-throttle-lab simulate --scenario bad-image --breaker on,off
   ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m --plot limit.svg`
 
@@ -49,7 +49,7 @@ func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()
 	cmd := &cobra.Command{
 		Use: "simulate", Short: "try a limit in virtual time, beside the rules of today",
-		Long: simulateHelp, Example: simulateExample, Args: cobra.NoArgs,
+		Long: simulateHelp, Example: simulateExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := g.Validate(); err != nil {
 				return err

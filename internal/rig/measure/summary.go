@@ -19,13 +19,10 @@ const (
 // Policy is the rule that decides.
 type Policy string
 
-// The policies: ours, that of the present BMO, the pseudo-code of the original
-// proposal, and an exact limit that serves strictly in the order of arrival.
+// The policies: ours, and that of the present BMO.
 const (
 	PolicyThrottle Policy = "throttle"
 	PolicyBMO      Policy = "bmo"
-	PolicyProposal Policy = "proposal"
-	PolicyFIFO     Policy = "fifo"
 )
 
 // Summary is what a storm came to. Seconds are simulated; what works is the

@@ -8,8 +8,7 @@
 // The Ironic is internal/rig/fakeironic's World itself. The rule throttle is the real
 // pkg/admission.Controller, told the virtual time, and its view is polled as
 // pkg/ironic's Poller does it: list after list, each at its own instant. The other
-// rules are what users have today: BMO's present one, the original proposal, and
-// an exact limit that serves strictly in the order of arrival.
+// rule is what users have today: BMO's own.
 //
 // The operator does what internal/rig/fakebmo does, as events instead of goroutines.
 // What is told of a storm is the truth inside the World, see internal/rig/measure.

@@ -53,7 +53,7 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&g.Tenants, "tenants", g.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&g.Workers, "workers", g.Workers, "reconcile workers of the operator (BMO_CONCURRENCY)")
 	fs.StringVar((*string)(&g.Via), "via", string(g.Via), "how the operator asks: check or gateway")
-	fs.StringSliceVar(&g.Policies, "policy", g.Policies, "what decides: throttle, bmo (its present rule), proposal (the first idea) or fifo (strictly in turn); several are compared")
+	fs.StringSliceVar(&g.Policies, "policy", g.Policies, "what decides: throttle or bmo (its present rule); both are compared")
 	fs.DurationVar(&g.Duration, "duration", g.Duration, "end after so much time; 0: when all hosts are through")
 	fs.UintSliceVar(&g.Seeds, "seed", g.Seeds, "decides everything that is drawn; may be given several times")
 	fs.StringVar(&g.Plot, "plot", g.Plot, "draw a picture into this `file`.svg or .html")

@@ -129,7 +129,7 @@ func (o *Options) Validate() error {
 	bad(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "must be 0 to 1")
 	bad(o.Duration >= 0, "duration", o.Duration, "must not be negative")
 	bad(slices.Contains(vias, o.Via), "via", fmt.Sprintf("%q", o.Via), "must be check or gateway"+didYouMean(o.Via, vias))
-	bad(slices.Contains(policies, o.Policy), "policy", fmt.Sprintf("%q", o.Policy), "must be throttle, bmo, proposal or fifo"+didYouMean(o.Policy, policies))
+	bad(slices.Contains(policies, o.Policy), "policy", fmt.Sprintf("%q", o.Policy), "must be throttle or bmo"+didYouMean(o.Policy, policies))
 	between("fail-tries", o.FailTries, 0, maxTries)
 	between("errors-known", o.ErrorsKnown, 0, maxErrors)
 	between("old-errors", o.OldErrors, 0, maxErrors)
@@ -151,7 +151,7 @@ func (o *Options) Validate() error {
 
 var (
 	vias     = []measure.Via{measure.ViaCheck, measure.ViaGateway}
-	policies = []measure.Policy{measure.PolicyThrottle, measure.PolicyBMO, measure.PolicyProposal, measure.PolicyFIFO}
+	policies = []measure.Policy{measure.PolicyThrottle, measure.PolicyBMO}
 )
 
 // sizes are the hosts of each tenant.

@@ -23,7 +23,7 @@ func TestGridNamesWhatIsWrong(t *testing.T) {
 		want []string
 	}{
 		{"--limit 0", []string{"--limit 0: must be 1 to 100000"}},
-		{"--limit 5,5 --policy none", []string{"--limit 5: is given twice", `--policy "none": must be throttle, bmo, proposal or fifo`}},
+		{"--limit 5,5 --policy none", []string{"--limit 5: is given twice", `--policy "none": must be throttle or bmo`}},
 		{"--policy=", []string{"--policy: must name at least one"}},
 		{"--via x --hosts 0 --failing 2", []string{`--via "x": must be check or gateway`, "--hosts 0: must be 1 to 100000", "--failing 2: must be 0 to 1"}},
 		{"--tenants 700", []string{"--tenants 700: must be 1 to 600"}},
@@ -60,12 +60,12 @@ func TestGridTakesDemosFlags(t *testing.T) {
 	g := DefaultGrid()
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	g.Flags(fs)
-	err := errors.Join(fs.Parse(strings.Fields("--hosts 9 --limit 2,3 --policy throttle,fifo --seed 1 --seed 2 --speed 100 --keep --trouble bmo@1h+5m")), g.Validate())
+	err := errors.Join(fs.Parse(strings.Fields("--hosts 9 --limit 2,3 --policy throttle,bmo --seed 1 --seed 2 --speed 100 --keep --trouble bmo@1h+5m")), g.Validate())
 	if err != nil {
 		t.Fatal(err)
 	}
 	storms := g.Storms()
-	if len(storms) != 8 || storms[0].Limit != 2 || storms[1].Seed != 2 || storms[2].Policy != measure.PolicyFIFO || storms[7].Limit != 3 {
+	if len(storms) != 8 || storms[0].Limit != 2 || storms[1].Seed != 2 || storms[2].Policy != measure.PolicyBMO || storms[7].Limit != 3 {
 		t.Errorf("storms: %+v", storms)
 	}
 	if got := storms[0].Troubles; len(got) != 1 || got[0].String() != "bmo@1h0m0s+5m0s" {
@@ -93,7 +93,6 @@ func TestFailedGoesByTheThrottle(t *testing.T) {
 		{[]Result{held}, false},
 		{[]Result{held, bmo}, false},
 		{[]Result{bmo}, true},
-		{[]Result{r(measure.PolicyFIFO, 10, "")}, false},
 		{[]Result{held, above}, true},
 		{[]Result{r(measure.PolicyThrottle, 10, "stopped")}, true},
 	} {

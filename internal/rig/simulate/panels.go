@@ -13,8 +13,6 @@ import (
 var colours = map[string]color.RGBA{
 	string(measure.PolicyThrottle): {0, 114, 178, 255},
 	string(measure.PolicyBMO):      {213, 94, 0, 255},
-	string(measure.PolicyProposal): {204, 121, 167, 255},
-	string(measure.PolicyFIFO):     {0, 158, 115, 255},
 	adaptiveName:                   {136, 34, 85, 255},
 }
 
@@ -72,7 +70,7 @@ func overTime(limit int, results []Result) *svg.Plot {
 			continue
 		}
 		p.Lines = append(p.Lines, svg.Line{Name: who + ": really working", Colour: colours[who], Points: c.working})
-		if r.Policy == measure.PolicyThrottle || r.Policy == measure.PolicyFIFO {
+		if r.Policy == measure.PolicyThrottle {
 			p.Lines = append(p.Lines, svg.Line{Name: who + ": occupied", Colour: colours[who], Stroke: svg.Dotted, Points: c.occupied})
 		}
 		if r.adaptive() {

@@ -31,7 +31,7 @@ func readable(t *testing.T, text []byte) *svgtest.Drawing {
 
 func TestPictures(t *testing.T) {
 	g := DefaultGrid()
-	g.Hosts, g.Limits, g.Failing, g.Policies = 30, []int{3, 6}, 0.2, []string{"throttle", "proposal"}
+	g.Hosts, g.Limits, g.Failing, g.Policies = 30, []int{3, 6}, 0.2, []string{"throttle", "bmo"}
 	g.Plot = filepath.Join(t.TempDir(), "a.svg")
 	results, err := g.Run(t.Context(), Output{Stdout: io.Discard, Stderr: io.Discard, Version: "v1.2.3"})
 	if err != nil {
@@ -55,8 +55,8 @@ func TestPictures(t *testing.T) {
 	}
 	readable(t, picture)
 	page := draw("a.html", results)
-	for _, want := range []string{"Slots in use over time, limit 3, seed 1 (30 hosts", "Mean wait by tenant", "Mean wait by errors", "Makespan against limit", "ironic-throttle-lab v1.2.3 simulate --hosts=30 --limit=3,6 --failing=0.2 --policy=throttle,proposal",
-		"20 % of the hosts broken", "a network made for the limit", "each limit has a network made for it", "hosts gather errors", "limit 6", "proposal: really working", "hours"} {
+	for _, want := range []string{"Slots in use over time, limit 3, seed 1 (30 hosts", "Mean wait by tenant", "Mean wait by errors", "Makespan against limit", "ironic-throttle-lab v1.2.3 simulate --hosts=30 --limit=3,6 --failing=0.2 --policy=throttle,bmo",
+		"20 % of the hosts broken", "a network made for the limit", "each limit has a network made for it", "hosts gather errors", "limit 6", "bmo: really working", "hours"} {
 		if !bytes.Contains(picture, []byte(want)) || !bytes.Contains(page, []byte(want)) {
 			t.Errorf("%q is not in both pictures", want)
 		}
@@ -96,7 +96,8 @@ func TestPictureOfNothing(t *testing.T) {
 func TestPictureShowsEachCurve(t *testing.T) {
 	whole(t)
 	g := DefaultGrid()
-	g.Hosts, g.Limits, g.Tenants, g.Failing, g.Policies = 60, []int{2, 5}, 20, 0.3, []string{"throttle", "bmo", "proposal", "fifo"}
+	g.Hosts, g.Limits, g.Tenants, g.Failing, g.Policies = 60, []int{2, 5}, 20, 0.3, []string{"throttle", "bmo"}
+	g.Workers = 60
 	g.Plot = filepath.Join(t.TempDir(), "a.svg")
 	results, err := g.Run(t.Context(), Output{Stdout: io.Discard, Stderr: io.Discard})
 	if err != nil {
@@ -116,11 +117,11 @@ func TestPictureShowsEachCurve(t *testing.T) {
 	// Each line stands in its legend too. Two limits over time, and the makespans.
 	want := map[string]int{"polyline #1e1e1e 6 3": 4}
 	for policy, colour := range map[measure.Policy]string{
-		measure.PolicyThrottle: "#0072b2", measure.PolicyBMO: "#d55e00", measure.PolicyProposal: "#cc79a7", measure.PolicyFIFO: "#009e73",
+		measure.PolicyThrottle: "#0072b2", measure.PolicyBMO: "#d55e00",
 	} {
 		want["polyline "+colour+" "] = 4 + 2
 		want["circle "+colour+" "] = 2 + 1
-		if policy == measure.PolicyThrottle || policy == measure.PolicyFIFO {
+		if policy == measure.PolicyThrottle {
 			want["polyline "+colour+" 1.5 2"] = 4
 		}
 	}
@@ -133,7 +134,7 @@ func TestPictureShowsEachCurve(t *testing.T) {
 			t.Errorf("%s: not logarithmic", p.Title)
 		}
 	}
-	if bars := rows[2][0]; len(bars.Groups) != maxGroups || len(bars.Bars) != 4 || !strings.HasSuffix(bars.Title, "(the first 12 of 20)") {
+	if bars := rows[2][0]; len(bars.Groups) != maxGroups || len(bars.Bars) != 2 || !strings.HasSuffix(bars.Title, "(the first 12 of 20)") {
 		t.Errorf("waits by tenant: %s, %d groups, %d bars", bars.Title, len(bars.Groups), len(bars.Bars))
 	}
 }

@@ -29,7 +29,7 @@ type Result struct {
 	// later than some host and were served before it.
 	Overtaken int `json:"overtaken"`
 	// FailingPeak is the most hosts that worked at once on slots that they had been
-	// given as failing ones (FAILING_THRESHOLD), FailingPeakCrowded the same while
+	// given as failing ones, FailingPeakCrowded the same while
 	// more than limit healthy hosts had been waiting for longer than a work takes.
 	FailingPeak        int `json:"failingPeak"`
 	FailingPeakCrowded int `json:"failingPeakCrowded"`

@@ -32,12 +32,8 @@ func (m *meter) waiting() []int {
 
 // newRule makes the rule and, for one with a ledger, what polls for it.
 func (s *sim) newRule() error {
-	switch s.opt.Policy {
-	case measure.PolicyBMO:
+	if s.opt.Policy == measure.PolicyBMO {
 		s.rule = builtIn{s}
-		return nil
-	case measure.PolicyProposal:
-		s.rule = proposal{s}
 		return nil
 	}
 	s.watch = newPoller(s)
@@ -47,15 +43,6 @@ func (s *sim) newRule() error {
 // startThrottle starts the process that decides: nothing of an earlier one is
 // known but what it had learned of limits.
 func (s *sim) startThrottle() error {
-	if s.opt.Policy == measure.PolicyFIFO {
-		f, err := newFIFO(s)
-		if err != nil {
-			return err
-		}
-		s.rule = f
-		s.watch.start(f)
-		return nil
-	}
 	t, err := newThrottle(s)
 	if err != nil {
 		return err
@@ -86,18 +73,3 @@ func (b builtIn) ask(h *host, _ api.Op) bool {
 func (builtIn) forward(*host, ironic.Target) pass { return nil } // never asked
 func (b builtIn) occupied(time.Time) int          { return int(b.s.meter.working.value) }
 func (b builtIn) waiting() []int                  { return b.s.meter.waiting() }
-
-// proposal is the pseudo-code that the idea began with: a slot less for each node
-// in one of ten states that has an agent_url, and a no when that gets below 0. So
-// one host more than the limit passes, and a host that boots is not seen.
-type proposal struct{ s *sim }
-
-var busyStates = ironic.BusyStates()
-
-func (p proposal) ask(*host, api.Op) bool {
-	return p.s.opt.Limit-p.s.world.Count(p.s.clock, pageNodes, busyStates, true) >= 0
-}
-
-func (proposal) forward(*host, ironic.Target) pass { return nil } // never asked
-func (p proposal) occupied(time.Time) int          { return int(p.s.meter.working.value) }
-func (p proposal) waiting() []int                  { return p.s.meter.waiting() }

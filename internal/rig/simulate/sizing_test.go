@@ -36,7 +36,7 @@ func TestLimitModeAndBootChangeNameWhatIsWrong(t *testing.T) {
 		"--limit-mode=":                                "--limit-mode: must name at least one",
 		"--limit-mode fixed,fixed":                     "--limit-mode fixed: is given twice",
 		"--limit-mode adaptive --policy throttle,bmo":  "--limit-mode adaptive: goes with --policy throttle alone",
-		"--limit-mode fixed,adaptive --policy fifo":    "--limit-mode adaptive: goes with --policy throttle alone",
+		"--limit-mode fixed,adaptive --policy bmo":     "--limit-mode adaptive: goes with --policy throttle alone",
 		"--boot-model steep":                           `--boot-model "steep": must be cliff or shared`,
 		"--boot-model share":                           "did you mean shared?",
 		"--boot-change 12":                             `--boot-change "12": must be CAPACITY@TIME, such as 12@1h`,

@@ -14,7 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 )
 
-// Bounds of the settings of the fair turn, as TENANT_WEIGHTS and FAILING_THRESHOLD
+// Bounds of the settings of the fair turn, as TENANT_WEIGHTS
 // have them.
 const (
 	minWeight    = 0.01

@@ -32,8 +32,8 @@ func parse(args string) (Grid, error) {
 // TestFlagsNameValueAndRule: no word of Go's own in what a user reads.
 func TestFlagsNameValueAndRule(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--policy throtle", `--policy "throtle": must be throttle, bmo, proposal or fifo; did you mean throttle?`},
-		{"--policy nothing", `--policy "nothing": must be throttle, bmo, proposal or fifo`},
+		{"--policy throtle", `--policy "throtle": must be throttle or bmo; did you mean throttle?`},
+		{"--policy nothing", `--policy "nothing": must be throttle or bmo`},
 		{"--via gatway", `--via "gatway": must be check or gateway; did you mean gateway?`},
 		{"--trouble bm@1h+5m", `--trouble "bm@1h+5m": "bm" must be throttle, bmo or ironic; did you mean bmo?`},
 		{"--trouble bmo@soon+5m", `--trouble "bmo@soon+5m": AT "soon" must be a duration, such as 1h`},
@@ -89,9 +89,9 @@ func TestTurnFlagsReachTheThrottle(t *testing.T) {
 	}
 }
 
-// TestF2_WeightsDecideWhoStarts: of three tenants of one size the one with weight 3
+// TestWeightsDecideWhoStarts: of three tenants of one size the one with weight 3
 // gets three times as much while all of them wait, and its share is even then.
-func TestF2_WeightsDecideWhoStarts(t *testing.T) {
+func TestWeightsDecideWhoStarts(t *testing.T) {
 	whole(t)
 	o := small()
 	o.Sizes, o.Failing, o.BootCapacity, o.Duration = []int{60, 60, 60}, 0, NoBootLimit, 4*time.Hour
@@ -119,9 +119,9 @@ func TestF2_WeightsDecideWhoStarts(t *testing.T) {
 	}
 }
 
-// TestF4_CapAndThresholdOfTheFlags: more failing hosts with a larger cap, and none
+// TestCapAndThresholdOfTheFlags: more failing hosts with a larger cap, and none
 // that counts as failing below the threshold. No seed exceeds the cap, and some reach it.
-func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
+func TestCapAndThresholdOfTheFlags(t *testing.T) {
 	whole(t)
 	o := small()
 	o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 4, 0.5, 9, 3 // of one tenant one would go before the healthy ones
@@ -140,9 +140,9 @@ func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
 	}
 }
 
-// TestF2_FailingHostsBehindTheCapWaitForNoTurn: a tenant of which only such hosts
+// TestFailingHostsBehindTheCapWaitForNoTurn: a tenant of which only such hosts
 // wait is passed over rightly, and does not count in what grants are apart.
-func TestF2_FailingHostsBehindTheCapWaitForNoTurn(t *testing.T) {
+func TestFailingHostsBehindTheCapWaitForNoTurn(t *testing.T) {
 	whole(t)
 	o := DefaultOptions()
 	o.Hosts, o.Limit, o.Failing, o.ErrorsKnown = 150, 10, 0.5, 3
@@ -193,7 +193,7 @@ func TestNotesOnStderr(t *testing.T) {
 
 func TestNearWords(t *testing.T) {
 	for word, want := range map[measure.Policy]string{
-		"throtle": "; did you mean throttle?", "bmp": "; did you mean bmo?", "fif": "; did you mean fifo?", "": "", "proposals": "; did you mean proposal?",
+		"throtle": "; did you mean throttle?", "bmp": "; did you mean bmo?", "": "",
 		measure.Policy(strings.Repeat("throttle", 1000)): "", "xyz": "",
 	} {
 		if got := didYouMean(word, policies); got != want {

@@ -22,7 +22,7 @@ func TestOneSeedIsOneHistory(t *testing.T) {
 }
 
 // The short version of make soak. The laws are in law.go, turnlaw.go, failurelaw.go, holdlaw.go, waits.go and drain.go.
-func TestF1_LH27_BO16_NoHistoryBreaksALaw(t *testing.T) {
+func TestNoHistoryBreaksALaw(t *testing.T) {
 	t.Parallel()
 	histories := uint64(150)
 	if testing.Short() {

@@ -1,0 +1,326 @@
+package disruption_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// placeRow is what becomes of the pods of node a when its host goes.
+type placeRow struct {
+	name  string
+	nodes []disruption.Node // that stay
+	pods  []disruption.Pod
+	want  string // their moves, as p>b; or why a cannot go
+}
+
+// around is a lab whose one host has the node a, with a reason to go.
+func around(nodes []disruption.Node, pods ...disruption.Pod) *lab {
+	l := newLab(1)
+	l.s.Hosts[0].Node, l.s.Nodes = "a", append([]disruption.Node{at("a")}, nodes...)
+	l.s.Pods = pods
+	return l
+}
+
+func (r placeRow) run(t *testing.T) { around(r.nodes, r.pods...).places(t, r.want) }
+
+func (l *lab) places(t *testing.T, want string) {
+	t.Helper()
+	p, e := l.plan(t), l.explain(t, "h-0")
+	var moves []string
+	for _, a := range p.Actions {
+		for _, m := range a.Moves {
+			moves = append(moves, strings.TrimPrefix(m.Pod, "shop/")+">"+m.To)
+		}
+	}
+	if got := strings.Join(moves, " "); strings.Contains(want, " ") && !strings.Contains(want, ">") {
+		if len(p.Actions) > 0 || !strings.Contains(e.Summary, want) || !strings.Contains(e.Summary, "pod shop/") {
+			t.Errorf("moves %q, and it says %q", got, e.Summary)
+		}
+	} else if len(p.Actions) != 1 || got != want {
+		t.Errorf("moves %q: %s", got, e.Summary)
+	}
+}
+
+func TestPodsGoWhereTheyFit(t *testing.T) {
+	b, c := at("b"), at("c", zone("y"), label("zone", "y"))
+	x, none := at("b", zone("x"), label("zone", "x")), []disruption.Node(nil)
+	one := []disruption.Node{b}
+	two := []disruption.Node{x, c}
+	full := []disruption.Node{at("b", has("cpu", "1"))}
+	p := web("p", "a")
+	only := func(f ...podChange) []disruption.Pod { return []disruption.Pod{web("p", "a", f...)} }
+	and := func(q disruption.Pod, f ...podChange) []disruption.Pod {
+		return []disruption.Pod{web("p", "a", f...), q}
+	}
+	affine := func(s *corev1.NodeSelector) podChange { return func(p *disruption.Pod) { p.NodeAffinity = s } }
+	db := corev1.Toleration{Key: "only", Value: "db"}
+	minute := corev1.Toleration{Key: "only", Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(60)), Effect: corev1.TaintEffectNoExecute}
+	nodes := func(n ...disruption.Node) []disruption.Node { return n }
+	for _, r := range []placeRow{
+		{"exactly room", full, only(), "p>b"},
+		{"no cpu", full, and(web("q", "b")), "1 too little cpu"},
+		{"the fullest that fits", nodes(b, c), and(web("q", "c")), "p>c"},
+		{"equally full: by name", nodes(c, b), only(), "p>b"},
+		{"none is Ready", nodes(at("b", func(n *disruption.Node) { n.Ready = false })), only(), "no other node takes pods"},
+		{"none is schedulable", nodes(at("b", func(n *disruption.Node) { n.Unschedulable = true })), only(), "no other node takes pods"},
+		{"a finished pod takes no room", full, and(web("q", "b", finished)), "p>b"},
+		{"a terminating pod takes room", full, and(web("q", "b", ending)), "too little cpu"},
+		{"a terminating pod needs no place", none, []disruption.Pod{web("q", "a", ending)}, ""},
+		{"one of a StatefulSet needs one for its successor", one, []disruption.Pod{web("q", "a", ending, stateful)}, "q>b"},
+		{"and finds none", full, []disruption.Pod{web("q", "a", ending, stateful, asks("cpu", "2"))}, "1 too little cpu"},
+		{"number of pods", nodes(at("b", has("pods", "1"))), and(web("q", "b")), "1 too little pods"},
+		{"a resource that the node does not list", one, only(asks("x.com/gpu", "1")), "1 too little x.com/gpu"},
+		{"the most that a node has, and one more", nodes(at("b", has("memory", "1Ei"))), only(asks("memory", "1152921504606846977")), "too little memory"},
+		{"the larger one first", nodes(b, c), []disruption.Pod{web("p", "a", asks("cpu", "2")), web("q", "a", asks("cpu", "3"))}, "p>c q>b"},
+		{"the one that found no place first", nodes(x, c), []disruption.Pod{
+			web("p", "a", asks("cpu", "3")), web("q", "a", asks("cpu", "2"), picks("zone", "x"))}, "p>c q>b"},
+		{"taint NoSchedule", nodes(at("b", tainted(corev1.TaintEffectNoSchedule))), only(), "1 a taint"},
+		{"taint PreferNoSchedule", nodes(at("b", tainted(corev1.TaintEffectPreferNoSchedule))), only(), "p>b"},
+		{"taint tolerated", nodes(at("b", tainted(corev1.TaintEffectNoExecute))), only(bears(db)), "p>b"},
+		{"NoExecute tolerated for a minute", nodes(at("b", tainted(corev1.TaintEffectNoExecute))), only(bears(minute)), "1 a taint"},
+		{"node selector", two, only(picks("zone", "y")), "p>c"},
+		{"node affinity", two, only(affine(inZone(corev1.NodeSelectorOpIn, "y"))), "p>c"},
+		{"node affinity without terms matches none", one, only(affine(&corev1.NodeSelector{})), "1 other labels"},
+		{"node affinity that cannot be read", nodes(x), only(affine(inZone("Near", "x"))), "1 other labels"},
+		{"volume elsewhere", nodes(x), only(disk("y")), "1 no way to its volumes"},
+		{"volume reached", two, only(disk("y")), "p>c"},
+		{"no more volumes", nodes(at("b", func(n *disruption.Node) { n.VolumesLeft = map[string]int{"csi": 1} })), only(disk(""), disk("")), "1 too little room for volumes of csi"},
+		{"host port of all addresses", one, and(web("q", "b", port("TCP/10.0.0.1/80")), port("TCP/::/80")), "1 its host port taken"},
+		{"host port of another protocol", one, and(web("q", "b", port("UDP//80")), port("TCP//80")), "p>b"},
+
+		{"apart from another", one, and(web("q", "b"), away(term(hostname, "web"))), "1 pods that must not be beside it"},
+		{"apart, and by zone", two, and(web("q", "b"), away(term(zoneLabel, "web"))), "p>c"},
+		{"apart in its own namespace", one, and(web("q", "b", space("bank")), away(term(hostname, "web"))), "p>b"},
+		{"apart in any namespace", one, and(web("q", "b", space("bank")), away(term(hostname, "web", teamX))), "must not be beside"},
+		{"apart from what it cannot read", one, and(web("q", "b"), away(term(hostname, "db", unreadable))), "must not be beside"},
+		{"another is apart from it", one, and(web("q", "b", app("db"), away(term(hostname, "web")))), "must not be beside"},
+		{"another that has finished is not", one, and(web("q", "b", app("db"), finished, away(term(hostname, "web")))), "p>b"},
+		{"apart by rack", one, only(away(term("rack", "db"))), "which is not simulated"},
+		{"another is apart from it by rack", two, and(web("q", "c", app("db"), away(term("rack", "web")))), "kept away by another pod's anti-affinity"},
+		{"near one in its zone", two, and(web("q", "c", app("db")), near(term(zoneLabel, "db"))), "p>c"},
+		{"nobody is there", two, only(near(term(zoneLabel, "db"))), "2 no pods beside which it must be"},
+		{"near one of any namespace", two, and(web("q", "c", app("db"), space("bank")), near(term(zoneLabel, "db", anySpace))), "p>c"},
+		{"near one of namespaces with a label", two, and(web("q", "c", app("db")), near(term(zoneLabel, "db", teamX))), "or to namespaces with certain labels"},
+		{"near one by rack", two, and(web("q", "c", app("db")), near(term("rack", "db"))), `requires affinity by "rack"`},
+		{"one that terminates is no company", two, and(web("q", "c", app("db"), ending), near(term(zoneLabel, "db"))), "no pods beside which"},
+		{"the first of its kind goes anywhere", two, only(near(term(hostname, "web"))), "p>b"},
+		{"the second of its kind does not", two, and(web("q", "c"), near(term(hostname, "web"))), "p>c"},
+		{"near what it cannot read", two, and(web("q", "c", app("db")), near(term(hostname, "db", unreadable))), "no pods beside which"},
+		{"both go, the one that is wanted first", two, []disruption.Pod{
+			web("p", "a", near(term(hostname, "db")), asks("cpu", "2")), web("q", "a", app("db"))}, "p>b q>b"},
+
+		{"spread where fewer are", two, and(web("q", "b"), spreads(zoneLabel)), "p>c"},
+		{"spread, and no room where fewer are", nodes(x, at("c", zone("y"), has("cpu", "1"))), and(web("q", "b"), spreads(zoneLabel), asks("cpu", "2")),
+			"1 too many of its pods for its topology spread"},
+		{"spread over too few domains", two, []disruption.Pod{
+			web("p", "a", spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MinDomains = new(int32(3)) })), web("q", "b"), web("r", "c")}, "2 too many of its pods"},
+		{"spread in zones that it may not be in", two, and(web("q", "b"), picks("zone", "x"), spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) {
+			s.NodeAffinityPolicy = new(corev1.NodeInclusionPolicyIgnore)
+		})), "1 too many of its pods"},
+		{"spread in those alone that it may be in", two, and(web("q", "b"), picks("zone", "x"), spreads(zoneLabel)), "p>b"},
+		{"spread over tainted nodes", nodes(x, at("c", zone("y"), tainted(corev1.TaintEffectNoSchedule))), and(web("q", "b"), spreads(zoneLabel)), "too many of its pods"},
+		{"spread over those that let it in", nodes(x, at("c", zone("y"), tainted(corev1.TaintEffectNoSchedule))), and(web("q", "b"),
+			spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor) })), "p>b"},
+		{"spread of one revision", two, and(web("q", "b", func(p *disruption.Pod) { p.Labels["rev"] = "1" }), func(p *disruption.Pod) { p.Labels["rev"] = "2" },
+			spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MatchLabelKeys = []string{"rev"} })), "p>b"},
+		{"spread of its namespace", two, and(web("q", "b", space("bank")), spreads(zoneLabel)), "p>b"},
+		{"spread by rack", two, only(spreads("rack")), `requires topology spread by "rack"`},
+		{"spread that cannot be read", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.LabelSelector = unread })), "2 too many of its pods"},
+		{"those that terminate do not make a domain fuller", two, []disruption.Pod{web("p", "a", spreads(zoneLabel)), web("q", "b"), web("r", "c", ending),
+			web("s", "c", asks("cpu", "3"), app("db"))}, "too many of its pods"},
+		{"one without a spread is counted too", two, []disruption.Pod{
+			web("p", "a", spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MinDomains = new(int32(2)) }), asks("cpu", "2")),
+			web("q", "a", asks("cpu", "3"), picks("zone", "x"))}, "p>c q>b"},
+
+		{"no owner", one, only(func(p *disruption.Pod) { p.Owner = "" }), "has no controller"},
+		{"do not disrupt", one, only(func(p *disruption.Pod) { p.DoNotDisrupt = true }), "forbids to disrupt"},
+		{"not modelled", one, only(func(p *disruption.Pod) { p.Unmodelled = []string{"resource claims"} }), "requires resource claims, which is not simulated"},
+
+		{"one that waits gets its room first", nodes(at("b", has("cpu", "1"), label("zone", "x"))), []disruption.Pod{p, web("w", "", picks("zone", "x"))}, "pod shop/p fits on no other node"},
+		{"one that waits fits nowhere", full, []disruption.Pod{p, web("w", "", asks("cpu", "9"))}, "p>b"},
+		{"one that waits would get the node that goes", full, []disruption.Pod{web("q", "b"), p, web("w", "", asks("cpu", "2"))}, "pod shop/w, which waits for a node, fits on no other node"},
+		{"the one of the higher priority gets the room", nil, []disruption.Pod{web("v", "", asks("cpu", "3")), web("w", "", asks("cpu", "3"), func(p *disruption.Pod) { p.Priority = 1 })},
+			"shop/w, which waits for a node"},
+	} {
+		t.Run(r.name, r.run)
+	}
+}
+
+// TestPodDisruptionBudgets of two pods that move.
+func TestPodDisruptionBudgets(t *testing.T) {
+	sick := func(l *lab) { l.s.Pods[1].Ready = false }
+	for _, row := range []struct {
+		name    string
+		allowed int32
+		change  func(l *lab, b *disruption.PodBudget)
+		want    string
+	}{
+		{"of two", 2, nil, "p>b q>b"},
+		{"of one", 1, nil, "PodDisruptionBudget shop/pdb-web allows 1, and 2 of its pods would move"},
+		{"of another namespace", 0, func(_ *lab, b *disruption.PodBudget) { b.Namespace = "bank" }, "p>b q>b"},
+		{"without selector", 0, func(_ *lab, b *disruption.PodBudget) { b.Selector = nil }, "p>b q>b"},
+		{"of all pods", 0, func(_ *lab, b *disruption.PodBudget) { b.Selector = &metav1.LabelSelector{} }, "allows 0"},
+		{"that cannot be read", 0, func(_ *lab, b *disruption.PodBudget) { b.Selector = unread }, "allows 0"},
+		{"that is not current", 9, func(_ *lab, b *disruption.PodBudget) { b.Current = false }, "status is not current"},
+		{"two", 9, func(l *lab, _ *disruption.PodBudget) {
+			l.budget("web", 9).Key = disruption.Key{Namespace: "shop", Name: "x"}
+		}, "two PodDisruptionBudgets"},
+		{"not ready, AlwaysAllow", 1, func(l *lab, b *disruption.PodBudget) { sick(l); b.UnhealthyPodEvictionPolicy = policyv1.AlwaysAllow }, "p>b q>b"},
+		{"not ready, no policy", 1, func(l *lab, _ *disruption.PodBudget) { sick(l) }, "allows 1, and 2"},
+		{"one that terminates is not evicted", 1, func(l *lab, _ *disruption.PodBudget) { l.s.Pods[1].Terminating = true }, "p>b"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := around([]disruption.Node{at("b")}, web("p", "a"), web("q", "a"))
+			b := l.budget("web", row.allowed)
+			if b.Namespace = "shop"; row.change != nil {
+				row.change(l, b)
+			}
+			l.places(t, row.want)
+		})
+	}
+}
+
+// TestANewNode: a pod of 3 CPUs fits on no node that there is, but on a free host that would become one of 4 CPUs. What
+// is not known of that node takes no pod.
+func TestANewNode(t *testing.T) {
+	type change = func(l *lab, p *disruption.Pod)
+	of := func(f podChange) change { return func(_ *lab, p *disruption.Pod) { f(p) } }
+	affine := func(key string, op corev1.NodeSelectorOperator, values ...string) change {
+		return of(func(p *disruption.Pod) {
+			p.NodeAffinity = inZone(op, values...)
+			p.NodeAffinity.NodeSelectorTerms[0].MatchExpressions[0].Key = key
+		})
+	}
+	daemons := func(listed, runs bool, change ...podChange) func(l *lab, p *disruption.Pod) {
+		d := web("d", "", append([]podChange{asks("cpu", "2"), func(p *disruption.Pod) { p.DaemonSet, p.Owner = true, "" }}, change...)...)
+		return func(l *lab, _ *disruption.Pod) {
+			if listed {
+				l.s.DaemonSets = []disruption.Pod{d}
+			}
+			if runs {
+				d := web("d-x", "a", asks("cpu", "900m"), func(p *disruption.Pod) { p.DaemonSet, p.Owner = true, "DaemonSet/d" })
+				l.s.Pods = append(l.s.Pods, d)
+			}
+		}
+	}
+	zoned := func(l *lab, _ *disruption.Pod) { l.s.Pools[0].NodeLabels[zoneLabel] = "x" }
+	gpu := func(l *lab, _ *disruption.Pod) {
+		l.s.Pools[0].NodeTaints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	for _, row := range []struct {
+		name   string
+		change []change
+		fits   bool
+	}{
+		{"it takes the pod", nil, true},
+		{"a label that is known", []change{of(picks("os", "linux"))}, true},
+		{"NotIn of a label that is known", []change{affine("os", corev1.NodeSelectorOpNotIn, "windows")}, true},
+		{"NotIn of one that is not", []change{affine("rack", corev1.NodeSelectorOpNotIn, "b")}, false},
+		{"a label that is shunned", []change{affine("rack", corev1.NodeSelectorOpDoesNotExist)}, false},
+		{"the name of the host", []change{of(picks(hostname, "s-1"))}, false},
+		{"a taint of its pool", []change{gpu}, false},
+		{"apart by host", []change{of(away(term(hostname, "web")))}, true},
+		{"near by host", []change{of(near(term(hostname, "db")))}, false},
+		{"apart by a zone that is known", []change{zoned, of(away(term(zoneLabel, "web")))}, false},
+		{"apart by a zone that is free", []change{zoned, func(l *lab, p *disruption.Pod) { l.s.Nodes[1].Labels[zoneLabel] = "y"; away(term(zoneLabel, "web"))(p) }}, true},
+		{"apart by a zone that is not", []change{of(away(term(zoneLabel, "web")))}, false},
+		{"another is apart from it by zone", []change{func(l *lab, _ *disruption.Pod) { l.s.Pods[1].AntiAffinity = apart("web", zoneLabel) }}, false},
+		{"spread by a zone that is not known", []change{of(spreads(zoneLabel))}, false},
+		{"a DaemonSet", []change{daemons(true, false)}, false},
+		{"a DaemonSet for other labels", []change{daemons(true, false, picks("os", "windows"))}, true},
+		{"a DaemonSet for labels that are not known", []change{daemons(true, false, picks("gpu", "yes"))}, true},
+		{"a DaemonSet for them that runs in this pool", []change{daemons(true, true, picks("gpu", "yes"))}, false},
+		{"a DaemonSet that does not tolerate the taints", []change{gpu, daemons(true, false), of(bears(corev1.Toleration{Key: "gpu"}))}, true},
+		{"a DaemonSet that is not listed, and runs in this pool", []change{daemons(false, true), of(asks("cpu", "3200m"))}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := around([]disruption.Node{at("b", zone("x"), has("cpu", "1"))}, web("p", "a", asks("cpu", "3")), web("q", "b"))
+			l.s.Pools[0].NodeLabels = map[string]string{"os": "linux"}
+			l.spare(100).Capacity["cpu"] = "4"
+			for _, f := range row.change {
+				f(l, &l.s.Pods[0])
+			}
+			want := "no free host of MachineDeployment metal3/p-0 is cheaper and takes them"
+			if row.fits {
+				want = "p>metal3/s-1"
+			}
+			l.places(t, want)
+		})
+	}
+}
+
+// TestASearchGoesBack: putting each pod on the first node that takes it, once and beginning with another one, finds no
+// place for all of these.
+func TestASearchGoesBack(t *testing.T) {
+	for want, row := range map[string]struct{ nodes, pods []int }{
+		"p0>c p1>c p2>b p3>b p4>b":           {[]int{12, 11}, []int{6, 5, 4, 4, 4}},
+		"p0>d p1>b p2>c p3>b p4>d p5>c p6>c": {[]int{10, 11, 12}, []int{5, 3, 3, 7, 7, 6, 2}},
+	} {
+		var nodes []disruption.Node
+		var pods []disruption.Pod
+		for i, cpu := range row.nodes {
+			nodes = append(nodes, at(string(rune('b'+i)), has("cpu", fmt.Sprint(cpu)), has("memory", "64Gi")))
+		}
+		for i, cpu := range row.pods {
+			pods = append(pods, web(fmt.Sprint("p", i), "a", asks("cpu", fmt.Sprint(cpu)), asks("memory", "1")))
+		}
+		around(nodes, pods...).places(t, want)
+	}
+}
+
+// TestClustersDoNotMeet, though names are equal: pods stay in their own, and so do budgets and terms.
+func TestClustersDoNotMeet(t *testing.T) {
+	for want, room := range map[string]disruption.Key{"q>b": other, "no other node takes pods": {}} {
+		l := around([]disruption.Node{at("b")}, web("p", "b", away(term(hostname, "web"))), web("q", "a"))
+		l.budget("web", 0).Namespace = "shop"
+		more := at("b", func(n *disruption.Node) { n.Cluster = room })
+		if room == (disruption.Key{}) {
+			more.Name = "c"
+		}
+		l.s.Nodes = append(l.s.Nodes, more)
+		l.s.Nodes[0].Cluster, l.s.Hosts[0].Cluster, l.s.Pods[1].Cluster = other, other, other
+		l.s.Clusters = []disruption.Cluster{{Key: other}}
+		l.places(t, want)
+	}
+}
+
+// TestAmountsAndPortsThatCannotBeRead name their field. Large ones neither wrap around nor fit.
+func TestAmountsAndPortsThatCannotBeRead(t *testing.T) {
+	memory := func(text string) podChange { return asks("memory", text) }
+	for field, changes := range map[string][]podChange{
+		"pods[shop/p].requests.memory": {
+			memory("1 GB"), memory("-1"), memory(""), memory("0e1000000000"), memory("1e-1000000000"), memory("1e31"),
+			memory("1e99999999999999999999"), memory(strings.Repeat("9", 65)),
+		},
+		"pods[shop/p].hostPorts[0]": {port("TCP/80"), port("TCP//0"), port("TCP//65536"), port("TCP//080")},
+		"pods[shop/p].requests": {func(p *disruption.Pod) {
+			for i := range 257 {
+				p.Requests[fmt.Sprintf("x.com/r%03d", i)] = "1"
+			}
+		}},
+		"nodes[b].allocatable.gpu": {asks("gpu", "1")},
+	} {
+		for _, f := range changes {
+			l := around([]disruption.Node{at("b", has("gpu", "four"))}, web("p", "a", f))
+			_, err := disruption.Plan(t.Context(), &l.s, l.c, l.now)
+			wantsField(t, err, field)
+		}
+	}
+	huge := []disruption.Node{at("b", has("cpu", "9e18"), has("memory", "7Ei"), has("pods", "9e18"))}
+	for _, amount := range []string{"2Ei", "9e18", "1e30"} {
+		around(huge, web("p", "a", memory(amount))).places(t, "too little memory")
+	}
+	pods := []disruption.Pod{web("p", "a", memory("1"))}
+	for i := range 20 {
+		pods = append(pods, web(fmt.Sprint("q", i), "b", memory("1Ei")))
+	}
+	around(huge, slices.Clip(pods)...).places(t, "too little memory")
+}
