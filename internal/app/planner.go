@@ -71,7 +71,7 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 		}
 	}
 	p := planner.New(planner.Options{
-		Reader: reader, Throttle: a.throttleFacts, Now: a.now, Log: a.log,
+		Reader: reader, Throttle: a.throttleFacts, Now: a.now,
 		Config: func() disruption.Config { return plannerConfig(a.force.Load().config.Disruption) },
 	})
 	if c.Disruption.Mode == config.DisruptionExecute {
