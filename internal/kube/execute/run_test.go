@@ -52,7 +52,7 @@ func TestNothingBegins(t *testing.T) {
 		"held":        func(s *stage) { s.hold = "a host waits" },
 		"waiting":     func(s *stage) { s.waiting = 1 },
 		"churn": func(s *stage) {
-			s.invalid = &disruption.Abandoned{Class: "churn"}
+			s.invalid = &disruption.Abandoned{Why: "a pod came"}
 			_ = s.pass()
 			s.now = s.r.plan.ExecuteAfter
 		},

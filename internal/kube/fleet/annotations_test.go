@@ -68,10 +68,10 @@ func TestHostsThatAreLeftAlone(t *testing.T) {
 
 // TestPricesThatCannotBeReadAreNotKnown, and each is named with its rule.
 func TestPricesThatCannotBeReadAreNotKnown(t *testing.T) {
-	h := hostWith(t, "", "", "watts-busy", "400", "watts-idle", "120.5", "lease-per-hour", "0.75", "lease-ends", "2027-01-31T01:00:00+01:00", "prepaid", "true", "preemptible", "true", "class", "r640.big")
+	h := hostWith(t, "", "", "watts-busy", "400", "watts-idle", "120.5", "lease-per-hour", "0.75", "lease-ends", "2027-01-31T01:00:00+01:00", "prepaid", "true", "class", "r640.big")
 	ends := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
 	want := disruption.Price{WattsBusy: new(400.0), WattsIdle: new(120.5), LeasePerHour: new(0.75), LeaseEnds: &ends, Prepaid: true}
-	if diff := cmp.Diff(want, h.Price); diff != "" || h.Class != "r640.big" || !h.Preemptible || h.Faults != nil {
+	if diff := cmp.Diff(want, h.Price); diff != "" || h.Class != "r640.big" || h.Faults != nil {
 		t.Errorf("%s\n%+v", diff, h)
 	}
 	for name, values := range map[string][]string{
@@ -91,11 +91,11 @@ func TestPricesThatCannotBeReadAreNotKnown(t *testing.T) {
 }
 
 func TestPoolAnnotations(t *testing.T) {
-	p := poolWith(t, "", "consolidate-after", "30s", "preemptible-options", "15", "execute", "true",
+	p := poolWith(t, "", "consolidate-after", "30s", "execute", "true",
 		"budgets", `[{"nodes":"10%"},{"minReady":"0"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"8h","reasons":["Drifted","Empty"]}]`)
 	want := disruption.PoolPolicy{
-		ConsolidateAfter: new(disruption.Span(30 * time.Second)), PreemptibleOptions: new(15),
-		Budgets: budget.List{{Nodes: "10%"}, {MinReady: "0"}, {Nodes: "0", Schedule: "0 8 * * 1-5", Duration: "8h", Reasons: []api.PlanReason{api.PlanDrifted, api.PlanEmpty}}},
+		ConsolidateAfter: new(disruption.Span(30 * time.Second)),
+		Budgets:          budget.List{{Nodes: "10%"}, {MinReady: "0"}, {Nodes: "0", Schedule: "0 8 * * 1-5", Duration: "8h", Reasons: []api.PlanReason{api.PlanDrifted, api.PlanEmpty}}},
 	}
 	if diff := cmp.Diff(want, p.Policy); diff != "" || !p.Execute || p.Faults != nil {
 		t.Errorf("%s\n%q", diff, p.Faults)
@@ -107,7 +107,7 @@ func TestPoolAnnotations(t *testing.T) {
 		t.Error("stopped, and plans are carried out")
 	}
 	for name, values := range map[string][]string{
-		"consolidate-after": {"", "-1s", "30", "never"}, "preemptible-options": {"all", "-1", "1.5", "", "9999999"}, "execute": {"yes"}, "budgets": {"", "{}", "[]"},
+		"consolidate-after": {"", "-1s", "30", "never"}, "execute": {"yes"}, "budgets": {"", "{}", "[]"},
 	} {
 		for _, value := range values {
 			p := poolWith(t, "", name, value)
