@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +11,6 @@ import (
 func (l *loader) checkRules() {
 	c := &l.config
 	l.checkIronic()
-	atMost(l, namePollInterval, c.View.PollInterval, nameMaxStale, c.View.MaxStale)
-	atMost(l, nameLinger, c.Leases.Linger, nameSettle, c.Leases.StartupSettle)
 	if l.sound(nameLeaseTTL, namePollInterval) && c.Leases.TTL < 2*c.View.PollInterval {
 		l.between(nameLeaseTTL, c.Leases.TTL, "must be at least 2 x %s", l.which(namePollInterval, c.View.PollInterval))
 	}
@@ -127,11 +124,6 @@ func (l *loader) checkKubernetes() {
 		l.between(nameHoldFile, h.File, "must not be set with %s: another replica that becomes leader does not know its holds; %s is for that",
 			nameElect, nameHoldMap)
 	}
-	// What a leader granted before it knew that it leads no more must have begun when the
-	// next one grants its first slot.
-	if settle := l.config.Leases.StartupSettle; elects && l.sound(nameSettle) && LeaseRenewDeadline > settle {
-		l.between(nameSettle, settle, "must be at least %s, with %s", short(LeaseRenewDeadline), nameElect)
-	}
 }
 
 // checkAccess holds the rules of access to the API and to /metrics: tokens travel by TLS
@@ -175,13 +167,6 @@ func (l *loader) checkGuard(name, text, why, certName, cert, keyName, key, remed
 func (l *loader) needs(aName, a, bName, b string) {
 	if l.sound(aName, bName) && a != "" && b == "" {
 		l.between(aName, a, "needs %s too, which is not set", bName)
-	}
-}
-
-// atMost demands a <= b.
-func atMost[T cmp.Ordered](l *loader, aName string, a T, bName string, b T) {
-	if l.sound(aName, bName) && a > b {
-		l.between(aName, a, "must be at most %s", l.which(bName, b))
 	}
 }
 

@@ -60,28 +60,27 @@ const (
 
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
-	Total              int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000
-	Mode               LimitMode     `mapstructure:"limitMode"`
-	Pools              poolSlots     `mapstructure:"poolLimits"`        // empty: one pool for all
-	VirtualMedia       int           `mapstructure:"virtualMediaLimit"` // beside Total; 0: no such pool
-	ExemptVirtualMedia bool          `mapstructure:"exemptVirtualMedia"`
-	CountMode          CountMode     `mapstructure:"countMode"`
-	ExtraStates        bool          `mapstructure:"countExtraStates"`
-	StuckAfter         time.Duration `mapstructure:"stuckAfter"` // 0 = never
+	Total        int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000
+	Mode         LimitMode     `mapstructure:"limitMode"`
+	Pools        poolSlots     `mapstructure:"poolLimits"` // empty: one pool for all
+	VirtualMedia mediaLimit    `mapstructure:"virtualMediaLimit"`
+	CountMode    CountMode     `mapstructure:"countMode"`
+	ExtraStates  bool          `mapstructure:"countExtraStates"`
+	StuckAfter   time.Duration `mapstructure:"stuckAfter"` // 0 = never
 }
 
 // View says how often Ironic is polled and how old a poll may be.
 type View struct {
 	PollInterval time.Duration `mapstructure:"pollInterval"`
-	MaxStale     time.Duration `mapstructure:"maxStale"`   // older: new hosts are refused
-	ListMaxAge   time.Duration `mapstructure:"listMaxAge"` // a fetched node is believed this long
+	MaxStale     time.Duration `mapstructure:"-"` // older: new hosts are refused
+	ListMaxAge   time.Duration `mapstructure:"-"` // a fetched node is believed this long
 }
 
 // Leases holds the times in the life of a slot.
 type Leases struct {
 	TTL           time.Duration `mapstructure:"leaseTtl"`
 	Linger        time.Duration `mapstructure:"linger"`
-	StartupSettle time.Duration `mapstructure:"startupSettle"`
+	StartupSettle time.Duration `mapstructure:"-"` // after the start busy nodes are adopted this long before the first yes
 }
 
 // Turns says whose turn it is when more hosts want slots than there are
@@ -128,5 +127,6 @@ func Default() Config {
 	var c Config
 	// A default that its own row refuses is caught by the tests.
 	_ = unmarshal(v, &c)
+	c.derive()
 	return c
 }

@@ -61,10 +61,10 @@ func (g Gateway) Own(endpoint string) bool {
 // and what is written there. Without On the rest means nothing.
 type Kubernetes struct {
 	On         toggle   `mapstructure:"kubernetes"`
-	Kubeconfig string   `mapstructure:"kubeconfig"`     // "" = as a pod, by its service account
+	Kubeconfig string   `mapstructure:"-"`              // KUBECONFIG; "" = as a pod, by its service account
 	Watch      []string `mapstructure:"watchNamespace"` // whose BareMetalHosts are watched; empty = all
-	Namespace  string   `mapstructure:"podNamespace"`   // ours, of the Lease and the ConfigMap; "" = the service account's
-	Identity   string   `mapstructure:"podName"`        // our name in the Lease and in Events; "" = the host name
+	Namespace  string   `mapstructure:"-"`              // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
+	Identity   string   `mapstructure:"-"`              // POD_NAME, our name in the Lease and in Events; "" = the host name
 
 	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
 	Operator string `mapstructure:"operatorDeployment"`

@@ -17,6 +17,8 @@ func Load(src Sources) (Config, []Warning, error) {
 	l := newLoader(src.Flags)
 	l.merge(l.text(nameConfig), src.ReadFile)
 	l.decode()
+	l.config.derive()
+	l.config.Kubernetes.findPod()
 	l.checkNames(os.Environ())
 	l.checkRules()
 	l.warnLimits()

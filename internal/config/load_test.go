@@ -269,7 +269,7 @@ func TestPrecedence(t *testing.T) {
 	check("12s")
 	src.Flags = parsed(t, "--linger", "13s")
 	check("13s")
-	src.Flags = parsed(t, "--exempt-virtual-media")
+	src.Flags = parsed(t, "--leader-elect=false")
 	check("12s")
 }
 
@@ -289,7 +289,7 @@ func TestFlagFaultsComeTogether(t *testing.T) {
 	want := []string{
 		`IRONIC_THROTTLE_COUNT_MODE="all" (flag --count-mode): must be one of agent, busy`,
 		`IRONIC_THROTTLE_STUCK_AFTER (flag --stuck-after): must be a duration with its unit, 1s..720h, or 0 for never`,
-		`IRONIC_THROTTLE_POLL_INTERVAL="x" (flag --poll-interval): must be a duration with its unit, 1s..5m`,
+		`IRONIC_THROTTLE_POLL_INTERVAL="x" (flag --poll-interval): must be a duration with its unit, 1s..1m`,
 	}
 	if diff := cmp.Diff(want, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)

@@ -82,6 +82,45 @@ func (p *poolSlots) UnmarshalText(text []byte) (err error) {
 
 func (p poolSlots) String() string { return showPairs(p, strconv.Itoa) }
 
+// mediaLimit is what becomes of hosts that boot from virtual media.
+type mediaLimit int
+
+// The limits that are no number of slots.
+const (
+	MediaExempt  mediaLimit = 0
+	MediaCounted mediaLimit = -1
+)
+
+// Slots are those of their own pool; 0: there is none.
+func (m mediaLimit) Slots() int { return max(0, int(m)) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]: true and false answer whether they are exempt.
+func (m *mediaLimit) UnmarshalText(text []byte) error {
+	switch word := strings.ToLower(string(text)); word {
+	case "exempt", "true":
+		*m = MediaExempt
+	case "counted", "false":
+		*m = MediaCounted
+	default:
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return errUnreadable
+		}
+		*m = mediaLimit(n)
+	}
+	return nil
+}
+
+func (m mediaLimit) String() string {
+	switch m {
+	case MediaExempt:
+		return "exempt"
+	case MediaCounted:
+		return "counted"
+	}
+	return strconv.Itoa(int(m))
+}
+
 // tenantWeights are shares of namespaces. A weight of 0 is a fault: it would be a namespace
 // that never gets a slot.
 type tenantWeights map[string]float64

@@ -130,6 +130,8 @@ func aQuota(text string) bool {
 // onlyDigits: Go's readers of numbers would take signs too.
 func onlyDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
+var mediaRule = is("word", fmt.Sprintf("exempt, counted, or a whole number 1..%d", maxLimit), func(m mediaLimit) bool { return m <= maxLimit })
+
 // Rules of lists; what their types read has kept them.
 var (
 	poolPairs = always[poolSlots]("list", fmt.Sprintf("group=slots pairs such as rack1=8,rack2=12 with slots 1..%d, "+

@@ -11,6 +11,7 @@ const envPrefix = "IRONIC_THROTTLE_"
 // setting is one row of the table.
 type setting struct {
 	name    string // in the environment, in messages and in docs/settings.md: it can be pasted
+	second  string // another name in the environment that is read, and shown nowhere; "" = none
 	def     string // text of the default; "" = unset
 	defNote string // shown instead of def where the default is computed
 	rule    rule

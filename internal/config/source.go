@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -65,8 +66,12 @@ func setDefaults(v *viper.Viper) {
 func (l *loader) bind(flags *pflag.FlagSet) {
 	setDefaults(l.v)
 	for _, s := range table {
-		_ = l.v.BindEnv(s.key(), s.name) // fails without a key
-		if os.Getenv(s.name) != "" {
+		names := []string{s.key(), s.name}
+		if s.second != "" {
+			names = append(names, s.second)
+		}
+		_ = l.v.BindEnv(names...) // fails without a key
+		if slices.ContainsFunc(names[1:], func(name string) bool { return os.Getenv(name) != "" }) {
 			l.from[s.name] = "environment"
 		}
 		l.formerEnv(s)
@@ -121,7 +126,7 @@ func (l *loader) checkNames(environ []string) {
 	known := map[string]bool{}
 	for _, s := range table {
 		names = append(names, s.name)
-		known[s.name] = true
+		known[s.name], known[s.second] = true, true
 		if was, ok := s.former(); ok {
 			known[was.name] = true
 		}

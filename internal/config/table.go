@@ -13,10 +13,8 @@ const (
 	nameConfig       = envPrefix + "CONFIG"
 	namePoolLimits   = envPrefix + "POOL_LIMITS"
 	namePollInterval = envPrefix + "POLL_INTERVAL"
-	nameMaxStale     = envPrefix + "MAX_STALE"
 	nameLeaseTTL     = envPrefix + "LEASE_TTL"
 	nameLinger       = envPrefix + "LINGER"
-	nameSettle       = envPrefix + "STARTUP_SETTLE"
 	nameMode         = envPrefix + "MODE"
 )
 
@@ -43,27 +41,19 @@ var limitRows = []setting{
 			"IRONIC_THROTTLE_KUBERNETES=on: as BMO's Deployment says"},
 	{name: namePoolLimits, hot: true, pairs: "rack1=8,rack2=12", basic: true, rule: poolPairs,
 		help: "slots of conductor groups, each within the total"},
-	{name: envPrefix + "VIRTUAL_MEDIA_LIMIT", hot: true, rule: whole(1, maxLimit),
-		help: "slots of a pool of their own for virtual-media hosts, beside the total"},
-	{name: envPrefix + "EXEMPT_VIRTUAL_MEDIA", def: "true", rule: yesNo,
-		help: "virtual-media hosts are not limited (without IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT)"},
+	{name: envPrefix + "VIRTUAL_MEDIA_LIMIT", second: envPrefix + "EXEMPT_VIRTUAL_MEDIA", def: "exempt", hot: true, rule: mediaRule,
+		help: "virtual-media hosts: exempt = not limited, counted = they take slots like all others, a number = that many slots of " +
+			"their own, beside the total"},
 	{name: envPrefix + "COUNT_MODE", def: "agent", rule: oneOf(CountAgent, CountBusy),
 		help: "which busy nodes take a slot: agent = those with agent_url and our own, busy = all"},
 	{name: envPrefix + "COUNT_EXTRA_STATES", def: "false", rule: yesNo,
 		help: "servicing, service wait and the hold states count as busy too"},
 	{name: envPrefix + "STUCK_AFTER", def: "90m", rule: spanOrNever(time.Second, 30*day),
 		help: "a host that does not move for this long is written off"},
-	{name: namePollInterval, def: "5s", common: true, rule: span(time.Second, 5*time.Minute), help: "time between two polls of Ironic"},
-	{name: nameMaxStale, def: "30s", rule: span(time.Second, 5*time.Minute),
-		help: "age of the last complete poll from which new hosts are refused; twice the time that polls take of late is added, " +
-			"up to four times as much in all; at least IRONIC_THROTTLE_POLL_INTERVAL"},
-	{name: envPrefix + "LIST_MAX_AGE", def: "60s", rule: span(time.Second, time.Hour),
-		help: "age up to which a node fetched alone, and the list of all nodes, are believed"},
+	{name: namePollInterval, def: "5s", common: true, rule: span(time.Second, time.Minute), help: "time between two polls of Ironic"},
 	{name: nameLeaseTTL, def: "5m", rule: span(time.Second, day),
 		help: "a granted host that never gets busy gives its slot back after this; at least 2 x IRONIC_THROTTLE_POLL_INTERVAL"},
 	{name: nameLinger, def: "45s", rule: span(time.Millisecond, day), help: "a host between two phases keeps its slot this long"},
-	{name: nameSettle, def: "60s", rule: span(time.Millisecond, day),
-		help: "after the start busy nodes are adopted this long before the first yes; at least IRONIC_THROTTLE_LINGER"},
 }
 
 // turnRows decide whose turn it is (docs/behaviour.md).

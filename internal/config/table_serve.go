@@ -55,10 +55,7 @@ var serveRows = []setting{
 var kubernetesRows = []setting{
 	{name: nameKubernetes, def: "off", basic: true, rule: onOff,
 		help: "on = read BareMetalHosts, tell hosts by Events why they wait; needs rights in the cluster"},
-	{name: "KUBECONFIG", rule: filePath, help: "file that says how the cluster is reached; unset = as a pod, by its service account"},
 	{name: "WATCH_NAMESPACE", rule: namespaceList, help: "namespaces whose BareMetalHosts are watched, with commas; unset = all"},
-	{name: "POD_NAMESPACE", rule: kubeName, help: "our own namespace, of the Lease and the ConfigMap; unset = the service account's"},
-	{name: "POD_NAME", rule: kubeName, help: "our own name in the Lease and in Events; unset = the host name"},
 	{name: nameOperator, def: "baremetal-operator-controller-manager", rule: deploymentName,
 		help: "BMO's Deployment, NAME in our own namespace or NAMESPACE/NAME: BMO_CONCURRENCY, and IRONIC_ENDPOINT where that is not " +
 			"set here, are read from it"},

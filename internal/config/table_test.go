@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -111,7 +112,7 @@ func holds(t *testing.T, c Config, err error) {
 		return
 	}
 	l, v, s := c.Limits, c.View, c.Leases
-	if l.Total < 1 || l.Total > maxLimit || l.VirtualMedia < 0 {
+	if l.Total < 1 || l.Total > maxLimit || l.VirtualMedia < MediaCounted {
 		t.Errorf("limits %+v", l)
 	}
 	for name, n := range l.Pools {
@@ -119,7 +120,8 @@ func holds(t *testing.T, c Config, err error) {
 			t.Errorf("pool %q=%d of %d", name, n, l.Total)
 		}
 	}
-	if v.PollInterval <= 0 || v.PollInterval > v.MaxStale || s.TTL < 2*v.PollInterval || s.StartupSettle < s.Linger {
+	if v.PollInterval <= 0 || v.MaxStale < 6*v.PollInterval || s.TTL < 2*v.PollInterval || s.StartupSettle < s.Linger ||
+		c.Kubernetes.Leader.Elect && s.StartupSettle < LeaseRenewDeadline {
 		t.Errorf("times %+v %+v", v, s)
 	}
 	for name, w := range c.Turns.Weights {
@@ -179,4 +181,45 @@ func loadFile(t *testing.T, path, body string) (Config, []string, error) {
 	t.Helper()
 	src := Sources{ReadFile: func(string) ([]byte, error) { return []byte(body), nil }}
 	return loadFrom(t, src, endpoint, "IRONIC_THROTTLE_CONFIG="+path)
+}
+
+func TestTimesThatFollow(t *testing.T) {
+	for _, row := range []struct {
+		poll, linger, elect string
+		stale, list, settle time.Duration
+	}{
+		{"", "", "", 30 * time.Second, time.Minute, time.Minute},
+		{"1s", "1s", "", 30 * time.Second, 12 * time.Second, 4 * time.Second / 3},
+		{"10s", "3s", "true", time.Minute, 2 * time.Minute, 10 * time.Second},
+		{"1m", "90s", "true", 6 * time.Minute, 12 * time.Minute, 2 * time.Minute},
+	} {
+		c, _, err := load(t, ours("POLL_INTERVAL", row.poll), ours("LINGER", row.linger), ours("LEADER_ELECT", row.elect), ours("KUBERNETES", "on"))
+		if err != nil || c.View.MaxStale != row.stale || c.View.ListMaxAge != row.list || c.Leases.StartupSettle.Round(time.Millisecond) != row.settle.Round(time.Millisecond) {
+			t.Errorf("%+v: %v, %+v %+v", row, err, c.View, c.Leases)
+		}
+	}
+}
+
+func TestHostsThatBootFromVirtualMedia(t *testing.T) {
+	for _, row := range []struct {
+		environ []string
+		want    mediaLimit
+		fault   bool
+	}{
+		{nil, MediaExempt, false},
+		{[]string{ours("VIRTUAL_MEDIA_LIMIT", "counted")}, MediaCounted, false},
+		{[]string{ours("VIRTUAL_MEDIA_LIMIT", "7")}, 7, false},
+		{[]string{ours("EXEMPT_VIRTUAL_MEDIA", "false")}, MediaCounted, false},
+		{[]string{ours("EXEMPT_VIRTUAL_MEDIA", "true")}, MediaExempt, false},
+		{[]string{ours("EXEMPT_VIRTUAL_MEDIA", "false"), ours("VIRTUAL_MEDIA_LIMIT", "7")}, 7, false},
+		{[]string{ours("VIRTUAL_MEDIA_LIMIT", "0")}, 0, true},
+		{[]string{ours("VIRTUAL_MEDIA_LIMIT", "-1")}, 0, true},
+		{[]string{ours("VIRTUAL_MEDIA_LIMIT", "100001")}, 0, true},
+		{[]string{ours("EXEMPT_VIRTUAL_MEDIA", "fasle")}, 0, true},
+	} {
+		c, warnings, err := load(t, row.environ...)
+		if (err != nil) != row.fault || c.Limits.VirtualMedia != row.want || warnings != nil {
+			t.Errorf("%q: %v, %v, %q", row.environ, c.Limits.VirtualMedia, err, warnings)
+		}
+	}
 }

@@ -62,7 +62,7 @@ func (l *viewLog) step(now time.Time, v api.View) {
 		l.lost = time.Time{}
 	default:
 		l.lost = now
-		args := []any{"lastSeen", age, "setting", "IRONIC_THROTTLE_MAX_STALE"}
+		args := []any{"lastSeen", age}
 		if v.LastError != "" {
 			args = append(args, "error", v.LastError)
 		} else {
