@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -125,10 +126,20 @@ func once() func(planWrite, bool) bool {
 // A process of the product releases an empty host, with the rights of the components alone, and gets kill -9 at its writes from
 // the marks of the Machine on, and in between. However often it starts again, the pool gets smaller by that host, once; the
 // Machine that was marked goes and no other; the host is powered off; and no mark is left. Meanwhile the work of that host waits
-// for those who want slots.
+// for those who want slots. The nodes are of its own cluster, or of a workload cluster.
 func TestServeIsKilledWhileItReleases(t *testing.T) {
 	t.Parallel()
-	m, machine := playMortal(t)
+	for name, nodes := range map[string]*realkube.Kube{"own": cluster, "workload": workloads(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			releaseByMortals(t, nodes)
+		})
+	}
+}
+
+func releaseByMortals(t *testing.T, nodes *realkube.Kube) {
+	t.Helper()
+	m, machine := playMortal(t, nodes)
 	host := filepath.Base(m.target(machine).Name)
 	r := &released{mortal: m}
 	for i := range r.real {

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -188,11 +189,12 @@ func (m *mortal) becomes(uuid string, state ironic.State) {
 }
 
 // playMortal makes a pool of three Machines of which one host is empty, an Ironic in which work does not end by
-// itself, and the way to the API server. It returns the Machine of the empty host.
-func playMortal(t *testing.T) (m *mortal, empty string) {
+// itself, and the way to the API server. Their nodes are there, or of a workload cluster. It returns the Machine of the
+// empty host.
+func playMortal(t *testing.T, nodes *realkube.Kube) (m *mortal, empty string) {
 	t.Helper()
 	ns := namespace(t, "mortal")
-	m = &mortal{capi: playCAPI(t, ns, cluster, 0), ironic: serveIronic(t, 24*time.Hour)}
+	m = &mortal{capi: playCAPI(t, ns, nodes, 0), ironic: serveIronic(t, 24*time.Hour)}
 	hosts, err := m.HostsNow(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -212,6 +214,14 @@ func playMortal(t *testing.T) (m *mortal, empty string) {
 		m.guardedPod("on-"+busy, m.NodeOf(busy))
 	}
 	deploy(t, ns, rights(t, filepath.Join(testCases, "planner-execute"), ns))
+	if nodes != cluster {
+		kubeconfig, err := nodes.AdminKubeconfig(nodes.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mayGetKubeconfig(t, ns)
+		holdKubeconfig(t, ns, kubeconfig)
+	}
 	m.settings = clustered(m.ironic.URL, m.through(), ns).with(settings{
 		"WATCH_NAMESPACE": ns, "MAX_CONCURRENT_PROVISIONING_HOSTS": "2",
 		ours + "DISRUPTION": "execute", ours + "DISRUPTION_CONSOLIDATE_AFTER": "1s", ours + "DISRUPTION_TARIFF": "0.5",

@@ -36,7 +36,7 @@ var rooms = []room{
 	{"planned work", 5_800, []string{
 		"pkg/disruption", "internal/planner",
 		"internal/kube/fleet", "internal/kube/execute", "internal/kube/objects", "internal/kube/workload",
-		"internal/app/execution.go", "internal/app/planner.go",
+		"internal/app/planner.go",
 	}},
 	{rest, 4_000, nil},
 	{rig, 13_000, []string{"internal/rig", "hack", "e2e", "cmd/ironic-throttle-lab"}},
@@ -59,6 +59,6 @@ var limits = []limit{
 	{"the tests of both", []string{reading, proxy}, true, 9_100}, // wanted: 9,000
 	{"the cluster", []string{cluster}, false, 3_850},             // wanted: 3,300
 	{"the tests of the cluster", []string{cluster}, true, 2_610},
-	{"planned work", []string{"planned work"}, false, 8_910},              // wanted: 5,800
-	{"the tests of planned work", []string{"planned work"}, true, 10_033}, // wanted: 7,000 with e2e
+	{"planned work", []string{"planned work"}, false, 8_030},             // wanted: 5,800
+	{"the tests of planned work", []string{"planned work"}, true, 8_766}, // wanted: 7,000 with e2e
 }

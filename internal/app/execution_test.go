@@ -28,12 +28,12 @@ func (b begunWork) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case marked && strings.HasSuffix(r.URL.Path, "/baremetalhosts"):
 		const mark = "ironic-throttle.metal3.io/command"
-		answer = object{"items": []object{{"metadata": object{
+		answer = object{"metadata": object{"resourceVersion": "1"}, "items": []object{{"metadata": object{
 			"namespace": "metal3", "name": "host-1", "uid": "u", "resourceVersion": "1",
 			"labels": object{mark: "command1"}, "annotations": object{mark: begunRecord},
 		}}}}
 	case marked:
-		answer = object{"items": []object{}}
+		answer = object{"metadata": object{"resourceVersion": "1"}, "items": []object{}}
 	case strings.Contains(r.URL.Path, "/machines/"):
 		code, answer = http.StatusForbidden, object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": http.StatusForbidden}
 	default:
@@ -58,7 +58,7 @@ func TestWhoeverIsOnDutySeesWhatIsBeingCarriedOut(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusOK || p.Running == nil {
 			t.Fatalf("%d %s, %v", w.Code, w.Body, err)
 		}
-		if r := p.Running; r.ID != "command1" || r.Hosts[0] != "metal3/host-1" || r.Pool != "MachineSet metal3/workers" || !strings.Contains(r.LastError, "orbidden") {
+		if r := p.Running; r.ID != "command1" || r.Hosts[0] != "metal3/host-1" || r.Pool != "MachineSet metal3/workers" || !strings.Contains(r.LastError, "needs another right") {
 			t.Errorf("%+v", r)
 		}
 		if all := strings.Join(s.app.Status().Warnings, "\n"); strings.Contains(all, "planned work") {

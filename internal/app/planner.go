@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/internal/planner"
@@ -20,7 +21,7 @@ func (a *App) newFleet(c config.Config) (planner.Reader, error) {
 	if a.cluster == nil {
 		return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: a cluster must be known (IRONIC_THROTTLE_KUBERNETES=on)")
 	}
-	reader := fleet.New(fleet.Options{Clusters: a.clusters, Namespaces: c.Kubernetes.Watch, Now: a.now})
+	reader := fleet.New(fleet.Options{Client: a.clusters.Client, Keep: a.clusters.Keep, Namespaces: c.Kubernetes.Watch, Now: a.now})
 	if len(c.Limits.Pools) == 0 {
 		return reader, nil // groups make no difference
 	}
@@ -62,8 +63,7 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 		return nil, nil //nolint:nilnil // nothing is planned, which is no error
 	}
 	if a.cluster != nil {
-		a.clusters = workload.New(a.cluster.Client)
-		a.clusters.UserAgent = a.cluster.Config.UserAgent
+		a.clusters = workload.New(a.cluster.Client, a.cluster.Config.UserAgent)
 	}
 	if reader == nil {
 		if reader, err = a.newFleet(c); err != nil {
@@ -71,15 +71,44 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 		}
 	}
 	p := planner.New(planner.Options{
-		Reader: reader, Throttle: a.throttleFacts, Now: a.now, Log: a.log,
+		Reader: reader, Throttle: a.throttleFacts, Now: a.now,
 		Config: func() disruption.Config { return plannerConfig(a.force.Load().config.Disruption) },
 	})
 	if c.Disruption.Mode == config.DisruptionExecute {
-		if a.execution, err = a.newExecution(c, p); err != nil {
+		identity, err := identityOf(c.Kubernetes)
+		if err != nil {
 			return nil, fmt.Errorf("planned work: %w", err)
 		}
+		a.execution = execute.New(execute.Options{
+			Planner: executed{p, a}, Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch,
+			Leading: a.mayStart, Now: a.now, Instance: identity, Log: a.log,
+		})
 	}
 	return p, nil
+}
+
+// executed is the planner as whoever carries plans out needs it.
+type executed struct {
+	*planner.Planner
+
+	app *App
+}
+
+// Hold says why nothing further may start now; "" = it may.
+func (e executed) Hold() string {
+	if e.app.observes() {
+		return "the mode is observe: no host waits, and planned work would not either"
+	}
+	facts := e.app.throttleFacts(e.app.now())
+	return facts.Hold()
+}
+
+// running is the planned work that is being carried out; nil: none is.
+func (a *App) running() *api.PlanRunning {
+	if a.execution == nil {
+		return nil
+	}
+	return a.execution.Running()
 }
 
 // plannerConfig is how plans are made.

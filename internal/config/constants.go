@@ -39,7 +39,10 @@ func (c *Config) derive() {
 	}
 }
 
-// findPod reads what a pod and every client of Kubernetes have in their environment; none of it is a setting.
+// findPod reads what a pod, and each client of Kubernetes, has in its environment; none of it is a setting.
 func (k *Kubernetes) findPod() {
 	k.Kubeconfig, k.Namespace, k.Identity = os.Getenv("KUBECONFIG"), os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
 }
+
+// maxLimit is the largest number of slots anywhere.
+const maxLimit = 100000

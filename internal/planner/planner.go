@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -23,9 +22,6 @@ type Reader interface {
 // the cluster read each time.
 const keep = 5 * time.Second
 
-// slow is what is worth a line in the log.
-const slow = 10 * time.Second
-
 // Options is what New needs. Reader, Throttle and Config are required.
 type Options struct {
 	Reader Reader
@@ -34,7 +30,6 @@ type Options struct {
 	Throttle func(now time.Time) disruption.Throttle
 	Config   func() disruption.Config
 	Now      func() time.Time // nil: time.Now
-	Log      *slog.Logger     // nil: silent
 }
 
 // Planner makes plans, one at a time. It is safe for concurrent use.
@@ -54,9 +49,6 @@ type reading struct {
 func New(o Options) *Planner {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Planner{opts: o, turn: make(chan *reading, 1)}
 	p.turn <- nil
@@ -103,13 +95,23 @@ func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.Pl
 	return e, known, err
 }
 
-// Fresh reads the cluster for a plan that is carried out. Nobody may change what it returns.
-func (p *Planner) Fresh(ctx context.Context) (state *disruption.State, err error) {
+// State reads the cluster for a plan that is carried out. Nobody may change what it returns.
+func (p *Planner) State(ctx context.Context) (state *disruption.State, err error) {
 	err = p.with(ctx, 0, func(r *reading) error {
 		state = &r.document.State
 		return nil
 	})
 	return state, err
+}
+
+// PlanOf is disruption.Plan by the settings in force.
+func (p *Planner) PlanOf(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error) {
+	return disruption.Plan(ctx, s, p.opts.Config(), now)
+}
+
+// Validate is disruption.Validate by the settings in force.
+func (p *Planner) Validate(ctx context.Context, plan api.Plan, s *disruption.State, now time.Time) error {
+	return disruption.Validate(ctx, plan, s, p.opts.Config(), now)
 }
 
 // with lets use have a state that is younger than most. Others wait meanwhile, until their own ctx ends.
@@ -128,12 +130,7 @@ func (p *Planner) with(ctx context.Context, most time.Duration, use func(*readin
 			return err
 		}
 	}
-	err = use(r)
-	if took := p.opts.Now().Sub(begun); took >= slow {
-		s := &r.document.State
-		p.opts.Log.Warn("a plan takes long", "took", took, "hosts", len(s.Hosts), "pods", len(s.Pods))
-	}
-	return err
+	return use(r)
 }
 
 func (p *Planner) read(ctx context.Context, begun time.Time) (*reading, error) {

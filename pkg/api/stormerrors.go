@@ -9,7 +9,7 @@ import (
 // made. Over HTTP they become 404 and 409.
 var (
 	// ErrNoHold: no failed host of that name is known.
-	ErrNoHold = errors.New("is no failed host")
+	ErrNoHold = errors.New("has not failed, or is not known")
 	// ErrNoBreaker: nothing has failed in that scope, it is not watched, or there
 	// are no breakers at all.
 	ErrNoBreaker = errors.New("has no breaker")

@@ -1,4 +1,4 @@
-package disruption
+package disruption_test
 
 import (
 	"slices"
@@ -6,120 +6,61 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// neverConsolidated is for empty hosts alone.
-var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
-
-// used makes a lab of hosts with pods of so many CPUs, one on each.
-func used(t *testing.T, sizes ...int) *lab {
-	t.Helper()
-	l := newLab(t, len(sizes))
-	for i, cpu := range sizes {
-		l.pod(i, cpu)
+// unmet is the first condition that a host does not meet.
+func unmet(e api.PlanExplanation) string {
+	for _, c := range e.Conditions {
+		if !c.Met {
+			return c.Type
+		}
 	}
-	return l
-}
-
-// field makes a host drift.
-func field(name, have, want string) func(h *Host, q *Pool) {
-	return func(h *Host, _ *Pool) {
-		h.Desired, h.Applied = map[string]string{name: want}, map[string]string{name: have}
-	}
-}
-
-// TestEmptyHosts: h-0 is one, and h-1 stays.
-func TestEmptyHosts(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		change func(l *lab)
-		want   string
-		unmet  string // the first condition
-	}{
-		{"no pods", func(*lab) {}, "Emptiness release h-0", ""},
-		{"pods of its own", func(l *lab) {
-			l.pod(0, 1).DaemonSet = true
-			l.pod(0, 1).Mirror = true
-			l.pod(0, 1).Finished = true
-		}, "Emptiness release h-0", ""},
-		{"a pod that terminates", func(l *lab) { l.pod(0, 1).Terminating = true }, "SingleNodeConsolidation release h-0", ""},
-		{"exactly at the age", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30 * time.Second) }, "Emptiness release h-0", ""},
-		{"just before", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30*time.Second + 1) }, "", "ConsolidateAfter"},
-		{"a pod came", func(l *lab) { l.s.Nodes[0].LastPodEvent = l.now.Add(-30*time.Second + 1) }, "", "ConsolidateAfter"},
-		{"a pod came before it was Ready", func(l *lab) {
-			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
-		}, "", "ConsolidateAfter"},
-		{"never Ready", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "", "NodeReady"},
-		{"never consolidated", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "Emptiness release h-0", ""},
-		{"never consolidated, and used", func(l *lab) {
-			l.pod(0, 1).Terminating = true
-			l.s.Pools[0].Policy.Budgets = append(budget.List{neverConsolidated}, l.c.Budgets...)
-		}, "", "ConsolidationPolicy"},
-		{"not Consolidatable", func(l *lab) { l.s.Hosts[0].Machine.Consolidatable = new(false) }, "", "Consolidatable"},
-		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, "", "Scales"},
-		{"none are wanted", func(l *lab) { l.s.Pools[0].Replicas = 0 }, "", "Scales"},
-		{"the pool says Never", func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(Never) }, "", "ConsolidateAfter"},
-		{"as without settings", func(l *lab) { l.c = Default() }, "", "ConsolidateAfter"},
-		{"without a price", func(l *lab) { l.s.Hosts[0].Price = Price{} }, "Emptiness release h-0", ""},
-		{"its budget is 0: it is not consolidated", func(l *lab) {
-			l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}
-		}, "", "CanGoNow"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			l := newLab(t, 2)
-			l.pod(1, 8).DoNotDisrupt = true
-			row.change(l)
-			l.wants(row.want)
-			e := l.explain("h-0")
-			e.Conditions = slices.DeleteFunc(e.Conditions, func(c api.PlanCondition) bool { return c.Type == "Drifted" })
-			if got := unmet(e); got != row.unmet {
-				t.Errorf("the first condition that is not met is %q", got)
-			}
-		})
-	}
+	return ""
 }
 
 // TestHostsThatAreNeverTouched: every method would take them.
 func TestHostsThatAreNeverTouched(t *testing.T) {
-	for name, change := range map[string]func(h *Host, n *Node){
-		"NotControlPlane":     func(h *Host, _ *Node) { h.Machine.ControlPlane = true },
-		"NotControlPlane ":    func(_ *Host, n *Node) { n.ControlPlane = true },
-		"NotControlPlane  ":   func(_ *Host, n *Node) { n.Labels = map[string]string{"node-role.kubernetes.io/control-plane": ""} },
-		"NotStorage":          func(h *Host, _ *Node) { h.Storage = true },
-		"NotStorage ":         func(_ *Host, n *Node) { n.Labels = map[string]string{"node-role.kubernetes.io/storage": ""} },
-		"DisruptionAllowed":   func(h *Host, _ *Node) { h.DoNotDisrupt = true },
-		"NotPaused":           func(h *Host, _ *Node) { h.Paused = true },
-		"NotPaused ":          func(h *Host, _ *Node) { h.Machine.Paused = true },
-		"NotDetached":         func(h *Host, _ *Node) { h.Detached = true },
-		"NotExternal":         func(h *Host, _ *Node) { h.External = true },
-		"NotExternal ":        func(h *Host, _ *Node) { h.State = stateExternal },
-		"AnnotationsReadable": func(h *Host, _ *Node) { h.Faults = []string{"watts-busy: odd"} },
-		"Healthy":             func(h *Host, _ *Node) { h.Failed = true },
-		"Provisioned":         func(h *Host, _ *Node) { h.State = "deprovisioning" },
-		"NotDisrupting":       func(h *Host, _ *Node) { h.Machine.Marked = true },
-		"NotDisrupting ":      func(_ *Host, n *Node) { n.Deleting = true },
-		"Owner":               func(h *Host, _ *Node) { h.Machine.OtherOwner = "KubeadmControlPlane a" },
-		"Pool":                func(h *Host, _ *Node) { h.Machine.Pool.Name = "gone" },
-		"Cluster":             func(h *Host, _ *Node) { h.Cluster = key("far") },
-		"Machine":             func(h *Host, _ *Node) { h.Machine = nil },
-		"NodeReady":           func(_ *Host, n *Node) { n.Ready = false },
-		"Node":                func(h *Host, _ *Node) { h.Node = "gone" },
+	for name, change := range map[string]func(h *disruption.Host, n *disruption.Node){
+		"NotControlPlane":     func(h *disruption.Host, _ *disruption.Node) { h.Machine.ControlPlane = true },
+		"NotControlPlane ":    func(_ *disruption.Host, n *disruption.Node) { n.ControlPlane = true },
+		"NotControlPlane  ":   func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" },
+		"NotStorage":          func(h *disruption.Host, _ *disruption.Node) { h.Storage = true },
+		"NotStorage ":         func(_ *disruption.Host, n *disruption.Node) { n.Labels[storageLabels[0]] = "" },
+		"DisruptionAllowed":   func(h *disruption.Host, _ *disruption.Node) { h.DoNotDisrupt = true },
+		"NotPaused":           func(h *disruption.Host, _ *disruption.Node) { h.Paused = true },
+		"NotPaused ":          func(h *disruption.Host, _ *disruption.Node) { h.Machine.Paused = true },
+		"NotDetached":         func(h *disruption.Host, _ *disruption.Node) { h.Detached = true },
+		"NotExternal":         func(h *disruption.Host, _ *disruption.Node) { h.External = true },
+		"AnnotationsReadable": func(h *disruption.Host, _ *disruption.Node) { h.Faults = []string{"watts-busy: odd"} },
+		"Healthy":             func(h *disruption.Host, _ *disruption.Node) { h.Failed = true },
+		"Provisioned":         func(h *disruption.Host, _ *disruption.Node) { h.State = "deprovisioning" },
+		"NotDisrupting":       func(h *disruption.Host, _ *disruption.Node) { h.Machine.Marked = true },
+		"NotDisrupting ":      func(_ *disruption.Host, n *disruption.Node) { n.Deleting = true },
+		"NotDisrupting  ":     func(h *disruption.Host, _ *disruption.Node) { h.Disrupting = true },
+		"Owner":               func(h *disruption.Host, _ *disruption.Node) { h.Machine.OtherOwner = "KubeadmControlPlane a" },
+		"Pool":                func(h *disruption.Host, _ *disruption.Node) { h.Machine.Pool.Name = "gone" },
+		"Cluster":             func(h *disruption.Host, _ *disruption.Node) { h.Cluster = key("far") },
+		"Machine":             func(h *disruption.Host, _ *disruption.Node) { h.Machine = nil },
+		"NodeReady":           func(_ *disruption.Host, n *disruption.Node) { n.Ready = false },
+		"NodeReady ":          func(_ *disruption.Host, n *disruption.Node) { n.FirstReady = time.Time{} },
+		"Node":                func(h *disruption.Host, _ *disruption.Node) { h.Node = "gone" },
 	} {
 		for _, pods := range []int{0, 1} {
-			l := newLab(t, 2)
-			l.pod(1, 1).DoNotDisrupt = true
+			l := newLab(2)
+			l.pod("b", 1, "1").DoNotDisrupt = true
 			for range pods {
-				l.pod(0, 1)
+				l.pod("a", 0, "1")
 			}
-			field("raid", "1", "5")(&l.s.Hosts[0], nil)
+			drift(&l.s.Hosts[0])
 			change(&l.s.Hosts[0], &l.s.Nodes[0])
-			p, e := l.plan(), l.explain("h-0")
-			if want := strings.TrimSpace(name); told(p) != "" || e.Candidate || unmet(e) != want || !slices.ContainsFunc(p.Excluded, func(x api.PlanExcluded) bool {
+			p, e := l.plan(t), l.explain(t, "h-0")
+			want := strings.TrimSpace(name)
+			if told(p) != "" || e.Candidate || unmet(e) != want || !slices.ContainsFunc(p.Excluded, func(x api.PlanExcluded) bool {
 				return x.Condition == want && slices.Equal(x.Names, []string{"metal3/h-0"})
 			}) {
 				t.Errorf("%s with %d pods: the plan is %q, candidate %v, first %s, excluded %v", name, pods, told(p), e.Candidate, unmet(e), p.Excluded)
@@ -128,132 +69,178 @@ func TestHostsThatAreNeverTouched(t *testing.T) {
 	}
 }
 
+// TestEmptyHosts: h-0 is one, and h-1 stays.
+func TestEmptyHosts(t *testing.T) {
+	const goes, used = "Emptiness release h-0", "SingleNodeConsolidation release h-0"
+	plans(t, func() *lab { l := newLab(2); l.pod("b", 1, "8").DoNotDisrupt = true; return l }, []planRow{
+		{"pods of its own", func(l *lab) {
+			l.pod("c", 0, "1").DaemonSet = true
+			l.pod("d", 0, "1").Mirror = true
+			l.pod("e", 0, "1").Finished = true
+		}, goes},
+		{"a pod that terminates", func(l *lab) { l.pod("c", 0, "1").Terminating = true }, used},
+		{"exactly at the age", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30 * time.Second) }, goes},
+		{"just before", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30*time.Second + 1) }, ""},
+		{"a pod came before it was Ready", func(l *lab) {
+			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
+		}, ""},
+		{"never consolidated, and used", func(l *lab) {
+			l.pod("c", 0, "1").Terminating = true
+			l.s.Pools[0].Policy.Budgets = append(budget.List{neverConsolidated}, l.c.Budgets...)
+		}, ""},
+		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, ""},
+		{"none are wanted", func(l *lab) { l.s.Pools[0].Replicas = 0 }, ""},
+		{"the pool says Never", func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(disruption.Never) }, ""},
+		{"as without settings", func(l *lab) { l.c = disruption.Default() }, ""},
+		{"without a price", func(l *lab) { l.s.Hosts[0].Price = disruption.Price{} }, goes},
+		{"its budget is 0: it is not consolidated", func(l *lab) {
+			l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}})
+		}, ""},
+	})
+}
+
+// TestEmptyHostsKeepTheRoomOfPodsThatWait: such a plan holds 15 s later too.
+func TestEmptyHostsKeepTheRoomOfPodsThatWait(t *testing.T) {
+	for cpu, want := range map[string]string{"": "; release h-2", "8": "", "9": "; release h-2"} {
+		l := newLab(3)
+		if cpu != "" {
+			l.pod("waits", 0, cpu).Node = ""
+		}
+		p := l.plan(t)
+		if told(p) != "Emptiness release h-0; release h-1"+want {
+			t.Errorf("%q CPUs wait: the plan is %q", cpu, told(p))
+		}
+		if err := disruption.Validate(t.Context(), p, &l.s, l.c, p.ExecuteAfter); err != nil {
+			t.Errorf("%q CPUs wait: %v", cpu, err)
+		}
+		if cpu == "8" && (len(p.Later) != 1 || !strings.Contains(p.Later[0].Note, "pod default/waits")) {
+			t.Errorf("%+v", p.Later)
+		}
+	}
+}
+
 // TestDrift of h-0, which has a pod that fits elsewhere.
 func TestDrift(t *testing.T) {
-	const again = "StaticDrift reprovision h-0"
-	reboot := func(h *Host, _ *Pool) { field("firmware.Boot", "on", "off")(h, nil); h.OnReboot = true }
-	for _, row := range []struct {
-		name   string
-		change func(h *Host, q *Pool)
-		want   string
-		words  string // in the evidence
-	}{
-		{"image", field("image.url", "a", "b"), again, `image.url is "a", and should be "b"`},
-		{"firmware", field("firmware.Boot", "on", "off"), again, "firmware.Boot"},
-		{"firmware that a reboot applies", reboot, "", "no re-provision is needed"},
-		{"that, and more", func(h *Host, _ *Pool) { reboot(h, nil); h.Desired["raid"], h.Applied["raid"] = "1", "5" }, again, "raid"},
-		{"same", field("image.url", "a", "a"), "", ""},
-		{"actual not known", func(h *Host, _ *Pool) { h.Desired = map[string]string{"raid": "1"} }, "", ""},
-		{"desired not known", func(h *Host, _ *Pool) { h.Applied = map[string]string{"raid": "1"} }, "", ""},
-		{"template", func(_ *Host, q *Pool) { q.TemplateHash = "v1-b" }, again, "template v1-a"},
-		{"another hash version", func(_ *Host, q *Pool) { q.TemplateHash = "v2-b" }, "", ""},
-		{"no hash version", func(h *Host, q *Pool) { q.TemplateHash, h.Machine.TemplateHash = "b", "a" }, "", ""},
-		{"an empty hash version", func(h *Host, q *Pool) { q.TemplateHash, h.Machine.TemplateHash = "-b", "-a" }, "", ""},
-		{"hash not known", func(h *Host, _ *Pool) { h.Machine.TemplateHash = "" }, "", ""},
-		{"hostSelector", func(_ *Host, q *Pool) {
-			q.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
-		}, "Drift reprovision h-0", "rack=1"},
-		{"hostSelector not known", func(_ *Host, q *Pool) { q.HostSelector = nil }, "", ""},
-		{"no owner would make its Machine again", func(h *Host, _ *Pool) {
-			field("raid", "1", "5")(h, nil)
-			h.Machine.Pool, h.Machine.PoolKind = Key{}, ""
-		}, "", "nobody would make its Machine again"},
-		{"nobody claims it", func(h *Host, _ *Pool) { h.Machine, h.Consumer, h.Node = nil, "", "" }, "", "neither consumer nor Node"},
-		{"nobody claims it, and nobody may", func(h *Host, _ *Pool) { h.Machine, h.Consumer, h.Node, h.DoNotDisrupt = nil, "", "", true }, "", ""},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			l := used(t, 1, 1)
-			l.c.ConsolidateAfter = Never
-			l.s.Pods[1].DoNotDisrupt = true
-			row.change(&l.s.Hosts[0], &l.s.Pools[0])
-			l.wants(row.want)
-			p := l.plan()
-			all := slices.Concat(p.Actions, p.Reports)
-			if row.words == "" && len(all) > 0 || row.words != "" && (len(all) != 1 || !strings.Contains(strings.Join(all[0].Evidence, "\n"), row.words)) {
-				t.Errorf("%+v", all)
-			}
-			for _, r := range p.Reports {
-				if r.Decision != api.PlanReport || len(r.Commands) > 0 || r.Saving != "nothing: nothing is done" {
-					t.Errorf("%+v", r)
-				}
-			}
-		})
+	field := func(name, have, want string) func(l *lab) {
+		return func(l *lab) {
+			l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{name: want}, map[string]string{name: have}
+		}
 	}
+	hashes := func(pool, machine string) func(l *lab) {
+		return func(l *lab) { l.s.Pools[0].TemplateHash, l.s.Hosts[0].Machine.TemplateHash = pool, machine }
+	}
+	for _, r := range []struct {
+		name   string
+		change func(l *lab)
+		words  string // in the evidence; "" = it has not drifted
+	}{
+		{"image", field("image.url", "a", "b"), `image.url is "a", and should be "b"`},
+		{"firmware", field("firmware.Boot", "on", "off"), "firmware.Boot"},
+		{"firmware that a reboot applies", func(l *lab) { field("firmware.Boot", "on", "off")(l); l.s.Hosts[0].OnReboot = true }, ""},
+		{"same", field("image.url", "a", "a"), ""},
+		{"actual not known", func(l *lab) { l.s.Hosts[0].Desired = map[string]string{"raid": "1"} }, ""},
+		{"desired not known", func(l *lab) { l.s.Hosts[0].Applied = map[string]string{"raid": "1"} }, ""},
+		{"template", hashes("v1-b", "v1-a"), "template v1-a"},
+		{"no hash version", hashes("b", "a"), ""},
+		{"an empty hash version", hashes("-b", "-a"), ""},
+		{"hash not known", hashes("v1-b", ""), ""},
+		{"hostSelector", func(l *lab) { l.s.Pools[0].HostSelector.MatchLabels = map[string]string{"rack": "1"} }, "rack=1"},
+		{"hostSelector not known", func(l *lab) { l.s.Pools[0].HostSelector = nil }, ""},
+		{"no owner would make its Machine again", func(l *lab) { drift(&l.s.Hosts[0]); l.s.Hosts[0].Machine.Pool = disruption.Key{} }, ""},
+	} {
+		l := used("1", "1")
+		l.c.ConsolidateAfter = disruption.Never
+		l.s.Pods[1].DoNotDisrupt = true
+		r.change(l)
+		p := l.plan(t)
+		if r.words == "" && len(p.Actions) > 0 || r.words != "" && (len(p.Actions) != 1 || !strings.Contains(strings.Join(p.Actions[0].Evidence, "\n"), r.words)) {
+			t.Errorf("%s: %+v", r.name, p.Actions)
+		}
+	}
+}
+
+// TestTargets: the pod of h-0 could move to h-1.
+func TestTargets(t *testing.T) {
+	const goes = "SingleNodeConsolidation release h-0"
+	node := func(change func(n *disruption.Node, h *disruption.Host)) func(l *lab) {
+		return func(l *lab) { change(&l.s.Nodes[1], &l.s.Hosts[1]) }
+	}
+	plans(t, func() *lab { l := used("3", "3"); l.s.Pods[1].DoNotDisrupt = true; return l }, []planRow{
+		{"it has room", func(*lab) {}, goes},
+		{"the Machine goes", node(func(_ *disruption.Node, h *disruption.Host) { h.Machine.Marked = true }), ""},
+		{"the host goes", node(func(_ *disruption.Node, h *disruption.Host) { h.State = "deprovisioning" }), ""},
+		{"within its own consolidateAfter", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent = noon.Add(-30*time.Second + 1) }), ""},
+		{"just after", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent = noon.Add(-30 * time.Second) }), goes},
+		{"of a pool that is not known", node(func(n *disruption.Node, h *disruption.Host) { n.LastPodEvent, h.Machine.Pool.Name = noon, "gone" }), goes},
+		{"Ready, it is not known since when", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent, n.FirstReady = noon, time.Time{} }), goes},
+		{"of none of our hosts", func(l *lab) { l.s.Nodes[1].LastPodEvent, l.s.Hosts = noon, l.s.Hosts[:1] }, goes},
+	})
 }
 
 // TestConditionsSayWhatTheyFound of h-0, which has a pod and could go.
 func TestConditionsSayWhatTheyFound(t *testing.T) {
-	l := used(t, 1, 1)
-	var names []string
-	for _, c := range l.explain("h-0").Conditions {
-		names = append(names, c.Type)
-	}
-	want := []string{
-		"AnnotationsReadable", "NotControlPlane", "NotStorage", "DisruptionAllowed", "NotPaused", "NotDetached", "NotExternal", "Healthy",
-		"Provisioned", "NotDisrupting", "Cluster", "Machine", "Owner", "Pool", "Node", "NodeReady", "ConsolidateAfter", "ConsolidationPolicy",
-		"Consolidatable", "Scales", "Price", "Saving", "Payback", "PodsMovable", "Drifted", "CanGoNow",
-	}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("conditions (-want +got):\n%s", diff)
-	}
 	for _, row := range []struct {
 		condition string
 		change    func(l *lab)
 		want      string
 	}{
-		{"DisruptionAllowed", func(*lab) {}, "no annotation forbids to disrupt it"},
 		{"DisruptionAllowed", func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, "its annotation do-not-disrupt forbids it"},
-		{"Machine", func(l *lab) { l.s.Hosts[0].Machine = nil }, "its consumer Metal3Machine metal3/x is no Machine that is known"},
-		{"Machine", func(l *lab) { l.s.Hosts[0].Machine, l.s.Hosts[0].Consumer = nil, "" }, "it has no Machine that is known"},
+		{"Machine", func(l *lab) { l.s.Hosts[0].Machine = nil }, "its consumer Metal3Machine metal3/m-0 is no Machine that is known"},
 		{"NodeReady", func(l *lab) { l.s.Nodes[0].Ready = false }, "its Node is not Ready"},
-		{"NodeReady", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "its Node was never Ready"},
-		{"ConsolidateAfter", func(l *lab) { l.c.ConsolidateAfter = Never }, "consolidateAfter is Never"},
-		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "its clock has not begun: it has no Node that was Ready"},
+		{"ConsolidateAfter", func(l *lab) { l.c.ConsolidateAfter = disruption.Never }, "consolidateAfter is Never"},
 		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = noon.Add(-time.Second) }, "no pod came or went for 1s, and consolidateAfter is 30s"},
-		{"Scales", func(l *lab) { l.s.Hosts[0].Machine.Pool = Key{} }, "nobody owns its Machine, so nobody makes it again"},
-		{"Scales", func(l *lab) { l.s.Pools[0].Replicas = 0 }, "MachineDeployment metal3/p wants no replicas"},
-		{"Drifted", func(*lab) {}, "it is as it is wanted, as far as is known"},
-		{"Drifted", func(l *lab) { field("raid", "1", "5")(&l.s.Hosts[0], nil) }, `raid is "1", and should be "5"`},
-		{"Payback", func(*lab) {}, "its release pays back in 20m0s, and 24h0m0s is the longest"},
-		{"Price", func(l *lab) { l.s.Hosts[0].Price.LeasePerHour = new(-1.0) }, "its price is not known: lease-per-hour -1 is no price"},
-		{"Saving", func(l *lab) { l.s.Hosts[0].Price.LeasePerHour = new(-1.0) }, "its release saves nothing: not known: lease-per-hour -1 is no price"},
-		{"Saving", func(l *lab) { l.s.Hosts[0].Faults = []string{"odd"} }, "its release saves nothing: not known: its annotations cannot be read"},
+		{"ConsolidationPolicy", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "a budget of its pool is 0 for Underutilized hosts"},
+		{"Drifted", func(l *lab) { drift(&l.s.Hosts[0]) }, `raid is "5", and should be "1"`},
+		{"PodsMovable", func(l *lab) { l.s.Pods[0].DoNotDisrupt = true }, "pod default/a has an annotation that forbids to disrupt it"},
 	} {
-		l := used(t, 1, 1)
+		l := used("1", "1")
 		row.change(l)
-		e := l.explain("h-0")
-		v := verdict{conditions: e.Conditions}
-		if got := v.said(row.condition); got != row.want {
-			t.Errorf("%s: %q, want %q", row.condition, got, row.want)
-		}
-		if c := v.unmet(); !e.Candidate && e.Summary != "metal3/h-0 is no candidate: "+c.Message {
-			t.Error(e.Summary)
+		e := l.explain(t, "h-0")
+		if !slices.ContainsFunc(e.Conditions, func(c api.PlanCondition) bool { return c.Type == row.condition && c.Message == row.want }) {
+			t.Errorf("%s: %+v, want %q", row.condition, e.Conditions, row.want)
 		}
 	}
-	_, err := l.planner().explain(t.Context(), key("nobody"))
-	wantsField(t, err, "host")
-}
-
-// TestLongWordsAreCut to a line, between two characters.
-func TestLongWordsAreCut(t *testing.T) {
-	for text, want := range map[string]string{
-		strings.Repeat("a", 120): strings.Repeat("a", 120), strings.Repeat("a", 121): strings.Repeat("a", 120) + "...",
-		strings.Repeat("a", 119) + "ää": strings.Repeat("a", 119) + "...", strings.Repeat("\x80", 121): "...",
-	} {
-		if got := clip(text); got != want {
-			t.Errorf("%q is cut to %q", text, got)
-		}
+	l := newLab(1)
+	if _, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, key("nobody")); err == nil {
+		t.Error("a host that is not there is explained")
 	}
 }
 
 // TestFaultsAreSorted, each told once; one of a hostSelector makes no candidate.
 func TestFaultsAreSorted(t *testing.T) {
-	l := newLab(t, 1)
+	l := newLab(1)
 	l.s.Hosts[0].Faults = []string{"b", "a", "b"}
 	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "rack", Operator: "Near"}}}
-	p := l.plan()
-	if len(p.Faults) != 3 || !strings.HasPrefix(p.Faults[0], "MachineDeployment metal3/p: hostSelector: ") ||
+	p := l.plan(t)
+	if len(p.Faults) != 3 || !strings.HasPrefix(p.Faults[0], "MachineDeployment metal3/p-0: hostSelector: ") ||
 		!slices.Equal(p.Faults[1:], []string{"host metal3/h-0: a", "host metal3/h-0: b"}) || told(p) != "" {
 		t.Errorf("%q: %q", told(p), p.Faults)
+	}
+}
+
+// TestAClusterThatWasNotRead: its hosts are no candidates, and the plan says so.
+func TestAClusterThatWasNotRead(t *testing.T) {
+	l := newLab(3)
+	for i := range 2 {
+		l.s.Hosts[i].Cluster, l.s.Hosts[i].Node = other, ""
+	}
+	for fault, want := range map[string]string{
+		"no route": "its cluster metal3/other cannot be read: no route", "": "its cluster metal3/other cannot be read: it is not known",
+	} {
+		var faults []string
+		if l.s.Clusters = nil; fault != "" {
+			l.s.Clusters = []disruption.Cluster{{Key: other, Fault: fault}, {Nodes: 1}}
+			faults = []string{"cluster metal3/other cannot be read: no route"}
+		}
+		p := l.plan(t)
+		if told(p) != "Emptiness release h-2" || !slices.Equal(p.Faults, faults) || len(p.Excluded) != 1 || p.Excluded[0].Condition != "Cluster" || p.Excluded[0].Hosts != 2 {
+			t.Errorf("%q, faults %q, excluded %+v", told(p), p.Faults, p.Excluded)
+		}
+		if fault != "" && !slices.Equal(p.Clusters, []api.PlanCluster{{Name: "metal3/other", Fault: fault}}) {
+			t.Errorf("clusters %+v", p.Clusters)
+		}
+		if e := l.explain(t, "h-0"); !strings.HasSuffix(e.Summary, want) {
+			t.Error(e.Summary)
+		}
 	}
 }

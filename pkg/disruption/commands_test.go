@@ -1,4 +1,4 @@
-package disruption
+package disruption_test
 
 import (
 	"os"
@@ -6,103 +6,96 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // TestACommandRunsOnlyAfterThoseBeforeIt: a host whose Machine could not be taken away is not powered off, and a node
-// is not drained before its replacement is Ready.
+// is not drained before its replacement is Ready. Names are what they are, whatever the shell makes of them.
 func TestACommandRunsOnlyAfterThoseBeforeIt(t *testing.T) {
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("there is no sh")
-	}
+	const odd = "it's;$(reboot)`x`"
+	release := func() *lab { l := newLab(1); l.s.Hosts[0].Name = odd; return l }
+	replace := func() *lab { l := used("4"); l.spare(100); return l }
 	for name, row := range map[string]struct {
-		change          func(l *lab)
-		fails, mayNever string
+		from         func() *lab
+		fails, never string // the command that fails, and what then never happens
+		runs         string
 	}{
-		"the scale of a release": {func(*lab) {}, "scale", "online"},
-		"the wait of a release":  {func(*lab) {}, "wait", "online"},
-		"the wait of a replacement": {func(l *lab) {
-			l.pod(0, 4)
-			l.spare(100)
-		}, "wait", "drain"},
+		"none fails":                {release, "", "", "--type=merge"},
+		"the scale of a release":    {release, "scale", "online", "baremetalhosts.metal3.io " + odd + " "},
+		"the wait of a release":     {release, "wait", "online", "scale"},
+		"the wait of a replacement": {replace, "wait", "drain", "taint"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t, 1)
-			row.change(l)
-			commands := l.plan().Actions[0].Commands
-			if !strings.Contains(strings.Join(commands, "\n"), row.mayNever) {
-				t.Fatalf("none of %q does it at all", commands)
-			}
+			commands := strings.Join(row.from().plan(t).Actions[0].Commands, "\n")
 			dir := t.TempDir()
-			fake := "#!" + sh + "\necho \"$@\"\n[ \"$1\" != " + row.fails + " ]\n"
+			fake := "#!/bin/sh\necho \"$@\"\n[ \"$1\" != \"" + row.fails + "\" ]\n"
 			if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(fake), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			run := exec.CommandContext(t.Context(), sh, "-c", strings.Join(commands, "\n"))
+			run := exec.CommandContext(t.Context(), "/bin/sh", "-c", commands)
 			run.Env = []string{"PATH=" + dir}
 			out, err := run.Output()
-			if err == nil || strings.Contains(string(out), row.mayNever) {
-				t.Errorf("%v, and these ran:\n%s", err, out)
+			if (err == nil) != (row.fails == "") || !strings.Contains(string(out), row.runs) || !strings.Contains(commands, row.never) ||
+				row.never != "" && strings.Contains(string(out), row.never) {
+				t.Errorf("%v, and these ran:\n%s\nof\n%s", err, out, commands)
 			}
 		})
 	}
 }
 
 func TestCommands(t *testing.T) {
-	l := newLab(t, 2)
-	l.pod(1, 8)
-	wantLines(t, l.plan().Actions[0].Commands,
-		"kubectl annotate -n metal3 baremetalhosts.metal3.io h-0 ironic-throttle.metal3.io/planned=true --overwrite",
-		"kubectl annotate -n metal3 machines.cluster.x-k8s.io m-0 cluster.x-k8s.io/delete-machine=true --overwrite",
-		"kubectl scale -n metal3 machinedeployments.cluster.x-k8s.io/p --current-replicas=2 --replicas=1",
-		"kubectl wait -n metal3 baremetalhosts.metal3.io/h-0 '--for=jsonpath={.status.provisioning.state}=available' --timeout=2h",
-		`kubectl patch -n metal3 baremetalhosts.metal3.io h-0 --type=merge -p '{"spec":{"online":false}}'`,
-		"kubectl annotate -n metal3 baremetalhosts.metal3.io h-0 ironic-throttle.metal3.io/planned-",
-	)
-	l = used(t, 6)
-	l.spare(100)
-	wantLines(t, l.plan().Actions[0].Commands[:7],
-		"kubectl taint nodes n-0 ironic-throttle.metal3.io/disrupting=true:NoSchedule --overwrite",
-		"kubectl annotate -n metal3 baremetalhosts.metal3.io s-1 ironic-throttle.metal3.io/planned=true --overwrite",
-		"kubectl scale -n metal3 machinedeployments.cluster.x-k8s.io/p --current-replicas=1 --replicas=2",
-		"kubectl wait -n metal3 baremetalhosts.metal3.io/s-1 '--for=jsonpath={.status.provisioning.state}=provisioned' --timeout=2h",
-		"kubectl wait -n metal3 machinedeployments.cluster.x-k8s.io/p '--for=jsonpath={.status.readyReplicas}=2' --timeout=2h",
-		"kubectl annotate -n metal3 baremetalhosts.metal3.io s-1 ironic-throttle.metal3.io/planned-",
-		"kubectl drain n-0 --ignore-daemonsets --timeout=2h",
-	)
-	far := Key{Namespace: "metal3", Name: "far"}
-	l.s.Clusters, l.s.Hosts[0].Cluster, l.s.Nodes[0].Cluster, l.s.Pods[0].Cluster = []Cluster{{Key: far}}, far, far, far
-	lines := l.plan().Actions[0].Commands
-	wantLines(t, []string{lines[0], lines[1], lines[7]},
-		"(umask 077 && kubectl get -n metal3 secret far-kubeconfig -o 'go-template={{.data.value | base64decode}}' > far.kubeconfig)",
-		"kubectl taint nodes n-0 ironic-throttle.metal3.io/disrupting=true:NoSchedule --overwrite --kubeconfig=far.kubeconfig",
-		"kubectl drain n-0 --ignore-daemonsets --timeout=2h --kubeconfig=far.kubeconfig")
-	l = used(t, 2, 2)
-	l.c.ConsolidateAfter = Never
-	field("raid", "1", "5")(&l.s.Hosts[0], nil)
-	wantLines(t, l.plan().Actions[0].Commands[1:2], "kubectl delete -n metal3 machines.cluster.x-k8s.io m-0 --timeout=2h")
-}
-
-func wantLines(t *testing.T, got []string, want ...string) {
-	t.Helper()
-	for i := range max(len(got), len(want)) {
-		switch {
-		case i >= len(got):
-			t.Errorf("line %d is missing: %s", i, want[i])
-		case i >= len(want):
-			t.Errorf("line %d is too much: %s", i, got[i])
-		case strings.TrimSuffix(got[i], " &&") != want[i]:
-			t.Errorf("line %d is\n%s\nwant\n%s", i, got[i], want[i])
-		}
+	empty := func() *lab { l := newLab(2); l.pod("b", 1, "8"); return l }
+	replace := func() *lab { l := used("6"); l.spare(100); return l }
+	away := func() *lab {
+		l := replace()
+		l.s.Clusters, l.s.Hosts[0].Cluster, l.s.Nodes[0].Cluster, l.s.Pods[0].Cluster = []disruption.Cluster{{Key: other}}, other, other, other
+		return l
 	}
-}
-
-func TestQuote(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "''", "a-b.c/d": "a-b.c/d", "azAZ09": "azAZ09", "[": "'['", "{": "'{'", "a b": "'a b'", "it's": `'it'\''s'`, "$(reboot)": "'$(reboot)'", "a;b": "'a;b'", "`x`": "'`x`'", "ä": "'ä'",
+	drifted := func() *lab {
+		l := used("2", "2")
+		l.c.ConsolidateAfter = disruption.Never
+		drift(&l.s.Hosts[0])
+		return l
+	}
+	for name, row := range map[string]struct {
+		from  func() *lab
+		lines []string // in their order, among others
+	}{
+		"release": {empty, []string{
+			"kubectl annotate -n metal3 baremetalhosts.metal3.io h-0 ironic-throttle.metal3.io/planned=true --overwrite",
+			"kubectl annotate -n metal3 machines.cluster.x-k8s.io m-0 cluster.x-k8s.io/delete-machine=true --overwrite",
+			"kubectl scale -n metal3 machinedeployments.cluster.x-k8s.io/p-0 --current-replicas=2 --replicas=1",
+			"kubectl wait -n metal3 baremetalhosts.metal3.io/h-0 '--for=jsonpath={.status.provisioning.state}=available' --timeout=2h",
+			`kubectl patch -n metal3 baremetalhosts.metal3.io h-0 --type=merge -p '{"spec":{"online":false}}'`,
+			"kubectl annotate -n metal3 baremetalhosts.metal3.io h-0 ironic-throttle.metal3.io/planned-",
+		}},
+		"replace": {replace, []string{
+			"kubectl taint nodes n-0 ironic-throttle.metal3.io/disrupting=true:NoSchedule --overwrite",
+			"kubectl annotate -n metal3 baremetalhosts.metal3.io s-1 ironic-throttle.metal3.io/planned=true --overwrite",
+			"kubectl scale -n metal3 machinedeployments.cluster.x-k8s.io/p-0 --current-replicas=1 --replicas=2",
+			"kubectl wait -n metal3 baremetalhosts.metal3.io/s-1 '--for=jsonpath={.status.provisioning.state}=provisioned' --timeout=2h",
+			"kubectl wait -n metal3 machinedeployments.cluster.x-k8s.io/p-0 '--for=jsonpath={.status.readyReplicas}=2' --timeout=2h",
+			"kubectl annotate -n metal3 baremetalhosts.metal3.io s-1 ironic-throttle.metal3.io/planned-",
+			"kubectl drain n-0 --ignore-daemonsets --timeout=2h",
+			"kubectl scale -n metal3 machinedeployments.cluster.x-k8s.io/p-0 --current-replicas=2 --replicas=1",
+		}},
+		"in a workload cluster": {away, []string{
+			"(umask 077 && kubectl get -n metal3 secret other-kubeconfig -o 'go-template={{.data.value | base64decode}}' > other.kubeconfig)",
+			"kubectl taint nodes n-0 ironic-throttle.metal3.io/disrupting=true:NoSchedule --overwrite --kubeconfig=other.kubeconfig",
+			"kubectl drain n-0 --ignore-daemonsets --timeout=2h --kubeconfig=other.kubeconfig",
+		}},
+		"reprovision": {drifted, []string{"kubectl delete -n metal3 machines.cluster.x-k8s.io m-0 --timeout=2h"}},
 	} {
-		c := &script{}
-		c.kubectl(text)
-		wantLines(t, c.lines, "kubectl "+want)
+		got := row.from().plan(t).Actions[0].Commands
+		left := row.lines
+		for _, line := range got {
+			if len(left) > 0 && strings.TrimSuffix(line, " &&") == left[0] {
+				left = left[1:]
+			}
+		}
+		if len(left) > 0 {
+			t.Errorf("%s: there is no\n%s\nat its turn in\n%s", name, left[0], strings.Join(got, "\n"))
+		}
 	}
 }

@@ -1,169 +1,218 @@
-package disruption
+package disruption_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// noon is the time of all states: a Wednesday.
+// noon is the time of hand-made states: a Wednesday.
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// counting is the simulator of plans, with a count of what it is asked.
-type counting struct {
-	simulator
+const tenYears = disruption.Span(10 * 365 * 24 * time.Hour)
 
-	calls int
-	hook  func(call int)
-}
+// neverConsolidated is for empty hosts alone.
+var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
 
-func (c *counting) without(ctx context.Context, going []*Node, spare *Node) (placement, error) {
-	if c.calls++; c.hook != nil {
-		c.hook(c.calls)
-	}
-	return c.simulator.without(ctx, going, spare)
-}
-
-// lab is a state with one pool of hosts of 8 CPUs and 400 W, which nothing limits.
+// lab is a hand-made state with one pool; nothing limits its plans.
 type lab struct {
-	t   testing.TB
-	s   State
-	c   Config
+	s   disruption.State
+	c   disruption.Config
 	now time.Time
-	sim counting
 }
 
-func newLab(t testing.TB, hosts int) *lab {
-	t.Helper()
-	l := &lab{t: t, now: noon, c: Default()}
-	l.c.ConsolidateAfter = Span(30 * time.Second)
-	l.c.Budgets = budget.List{{Nodes: "100%"}, {MinReady: "0"}}
+func newLab(hosts int) *lab {
+	l := &lab{now: noon, c: disruption.Default()}
+	l.c.ConsolidateAfter, l.c.MaxPayback = disruption.Span(30*time.Second), tenYears
+	l.c.Budgets = bounds("100%,ready:0")
 	l.c.TariffPerKWh = new(0.25)
-	l.s = State{TakenAt: noon, Throttle: Throttle{Limit: 20, ReleaseMinutes: 20, DeployMinutes: 15}}
-	l.pool("p")
+	l.s = disruption.State{TakenAt: noon, Throttle: disruption.Throttle{Limit: 20, ReleaseMinutes: 20, DeployMinutes: 15}}
+	l.s.Pools = []disruption.Pool{{
+		Key: key("p-0"), Kind: disruption.PoolMachineDeployment, Replicas: hosts, Scales: true, TemplateHash: "v1-a", Execute: true,
+		NodeLabels: map[string]string{"zone": "a"}, HostSelector: &metav1.LabelSelector{}, // any host
+	}}
 	for range hosts {
 		l.host()
 	}
 	return l
 }
 
-func key(name string) Key { return Key{Namespace: "metal3", Name: name} }
+// bounds are budgets as people write them.
+func bounds(text string) budget.List {
+	list, err := budget.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
 
-func (l *lab) pool(name string) *Pool {
-	l.s.Pools = append(l.s.Pools, Pool{
-		Key: key(name), Kind: PoolMachineDeployment, Scales: true, TemplateHash: "v1-a", HostSelector: &metav1.LabelSelector{}, NodeLabels: map[string]string{},
+func key(name string) disruption.Key { return disruption.Key{Namespace: "metal3", Name: name} }
+
+func watts(w float64) disruption.Price { return disruption.Price{WattsBusy: &w, WattsIdle: &w} }
+
+func cpus(n string) disruption.Resources {
+	return disruption.Resources{"cpu": n, "memory": "32Gi", "pods": "110"}
+}
+
+// host adds a host of 8 CPUs with Machine and Node to the first pool, for which 0.1 an hour is paid.
+func (l *lab) host() (*disruption.Host, *disruption.Node) {
+	i := len(l.s.Nodes)
+	name := func(prefix string) disruption.Key { return key(fmt.Sprintf("%s-%d", prefix, i)) }
+	l.s.Nodes = append(l.s.Nodes, disruption.Node{
+		Name: name("n").Name, Labels: map[string]string{hostname: name("n").Name, "zone": "a"}, Ready: true,
+		Allocatable: cpus("8"), FirstReady: l.now.Add(-24 * time.Hour),
 	})
+	l.s.Hosts = append(l.s.Hosts, disruption.Host{
+		Key: name("h"), NodeUUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), State: "provisioned", Online: true, PoweredOn: true,
+		Consumer: "Metal3Machine " + name("m").String(), Price: watts(400),
+		Capacity: cpus("8"), Node: name("n").Name, Created: l.now.Add(-48 * time.Hour),
+		Machine: &disruption.Machine{
+			Key: name("m"), Pool: l.s.Pools[0].Key, PoolKind: l.s.Pools[0].Kind, TemplateHash: "v1-a",
+		},
+	})
+	return &l.s.Hosts[len(l.s.Hosts)-1], &l.s.Nodes[len(l.s.Nodes)-1]
+}
+
+// pool adds a pool with hosts that are of the first one.
+func (l *lab) pool(name string, hosts ...int) *disruption.Pool {
+	q := l.s.Pools[0]
+	q.Name, q.Replicas = name, len(hosts)
+	l.s.Pools[0].Replicas -= len(hosts)
+	for _, i := range hosts {
+		l.s.Hosts[i].Machine.Pool = q.Key
+	}
+	l.s.Pools = append(l.s.Pools, q)
 	return &l.s.Pools[len(l.s.Pools)-1]
 }
 
-// host adds a host h-I of the last pool, with Machine m-I and Node n-I.
-func (l *lab) host() *Host {
+// spare adds a free host of so many watts.
+func (l *lab) spare(w float64) *disruption.Host {
 	i := len(l.s.Hosts)
-	q := &l.s.Pools[len(l.s.Pools)-1]
-	q.Replicas++
-	l.s.Nodes = append(l.s.Nodes, Node{
-		Name: fmt.Sprintf("n-%d", i), Ready: true, Allocatable: Resources{"cpu": "8", "pods": "110"}, FirstReady: noon.Add(-24 * time.Hour),
-	})
-	l.s.Hosts = append(l.s.Hosts, Host{
-		Key: key(fmt.Sprintf("h-%d", i)), NodeUUID: fmt.Sprintf("uuid-%d", i), State: stateProvisioned, Online: true, PoweredOn: true,
-		Consumer: "Metal3Machine metal3/x", Price: watts(400), Capacity: Resources{"cpu": "8", "pods": "110"}, Node: fmt.Sprintf("n-%d", i),
-		Created: noon.Add(-48 * time.Hour),
-		Machine: &Machine{Key: key(fmt.Sprintf("m-%d", i)), Pool: q.Key, PoolKind: q.Kind, TemplateHash: "v1-a"},
+	l.s.Hosts = append(l.s.Hosts, disruption.Host{
+		Key: key(fmt.Sprintf("s-%d", i)), NodeUUID: fmt.Sprintf("00000000-0000-0000-0001-%012d", i),
+		State: "available", Price: watts(w), Capacity: cpus("8"), Created: l.now.Add(-48 * time.Hour),
 	})
 	return &l.s.Hosts[len(l.s.Hosts)-1]
 }
 
-// spare adds a free host s-I.
-func (l *lab) spare(w float64) *Host {
-	l.s.Hosts = append(l.s.Hosts, Host{
-		Key: key(fmt.Sprintf("s-%d", len(l.s.Hosts))), State: stateAvailable, Price: watts(w), Capacity: Resources{"cpu": "8", "pods": "110"},
-	})
-	return &l.s.Hosts[len(l.s.Hosts)-1]
-}
-
-func watts(w float64) Price { return Price{WattsBusy: &w, WattsIdle: &w} }
-
-// pod adds a pod of so many CPUs to Node n-I.
-func (l *lab) pod(node, cpu int) *Pod {
-	l.s.Pods = append(l.s.Pods, Pod{
-		Key: Key{Namespace: "default", Name: fmt.Sprintf("p-%d", len(l.s.Pods))}, Node: fmt.Sprintf("n-%d", node), Owner: "ReplicaSet/app",
-		Requests: Resources{"cpu": strconv.Itoa(cpu)}, Ready: true,
+// pod adds a pod of a ReplicaSet.
+func (l *lab) pod(name string, node int, cpu string) *disruption.Pod {
+	l.s.Pods = append(l.s.Pods, disruption.Pod{
+		Key: disruption.Key{Namespace: "default", Name: name}, Node: fmt.Sprintf("n-%d", node), Owner: "ReplicaSet/app", Ready: true,
+		Labels: map[string]string{"app": name}, Requests: disruption.Resources{"cpu": cpu, "memory": "1Gi"},
 	})
 	return &l.s.Pods[len(l.s.Pods)-1]
 }
 
-func (l *lab) planner() *planner {
-	p := newPlanner(&l.s, l.c, l.now)
-	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
-		sim, err := newSimulator(ctx, s, target)
-		l.sim.simulator, l.sim.calls = sim, 0
-		return &l.sim, err
+// used has hosts with one pod of so many CPUs each.
+func used(cpu ...string) *lab {
+	l := newLab(len(cpu))
+	for i, n := range cpu {
+		l.pod(string(rune('a'+i)), i, n)
+	}
+	return l
+}
+
+// budget adds a PodDisruptionBudget of pods with a label app.
+func (l *lab) budget(app string, allowed int32) *disruption.PodBudget {
+	l.s.Budgets = append(l.s.Budgets, disruption.PodBudget{
+		Key:      disruption.Key{Namespace: "default", Name: "pdb-" + app},
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, Allowed: allowed, Current: true,
+	})
+	return &l.s.Budgets[len(l.s.Budgets)-1]
+}
+
+// drift makes a host other than it is wanted.
+func drift(h *disruption.Host) {
+	h.Desired, h.Applied = map[string]string{"raid": "1"}, map[string]string{"raid": "5"}
+}
+
+// planned is Plan as tests call it: they fail on an error.
+func planned(t testing.TB, s *disruption.State, c disruption.Config, now time.Time) api.Plan {
+	t.Helper()
+	p, err := disruption.Plan(t.Context(), s, c, now)
+	if err != nil {
+		t.Fatalf("Plan: %v", err)
 	}
 	return p
 }
 
-func (l *lab) plan() api.Plan {
-	l.t.Helper()
-	p, err := l.planner().plan(context.Background())
-	if err != nil {
-		l.t.Fatalf("Plan: %v", err)
+// plan makes the plan of the lab and has it judged.
+func (l *lab) plan(t testing.TB) api.Plan {
+	t.Helper()
+	p := planned(t, &l.s, l.c, l.now)
+	for _, law := range judge(&l.s, l.c, l.now, p) {
+		t.Errorf("the plan breaks a law: %s", law)
 	}
 	return p
 }
 
-func (l *lab) explain(host string) api.PlanExplanation {
-	l.t.Helper()
-	e, err := l.planner().explain(context.Background(), key(host))
+// explain is Explain of a host.
+func (l *lab) explain(t testing.TB, host string) api.PlanExplanation {
+	t.Helper()
+	e, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, key(host))
 	if err != nil {
-		l.t.Fatalf("Explain: %v", err)
+		t.Fatalf("Explain: %v", err)
 	}
 	return e
 }
 
 // told writes a plan as METHOD DECISION HOST,HOST>REPLACEMENT; DECISION ...
 func told(p api.Plan) string {
-	text := string(p.Method)
-	for i, a := range p.Actions {
-		if i > 0 {
-			text += ";"
+	var all []string
+	for _, a := range p.Actions {
+		var hosts []string
+		for _, h := range a.Hosts {
+			hosts = append(hosts, h.Name)
 		}
-		text += " " + string(a.Decision) + " "
-		for j, h := range a.Hosts {
-			if j > 0 {
-				text += ","
-			}
-			text += h.Name[len("metal3/"):]
-		}
+		text := string(a.Decision) + " " + strings.Join(hosts, ",")
 		if a.Replacement != nil {
-			text += ">" + a.Replacement.Name[len("metal3/"):]
+			text += ">" + a.Replacement.Name
 		}
+		all = append(all, text)
 	}
-	return text
+	return strings.TrimSpace(string(p.Method) + " " + strings.ReplaceAll(strings.Join(all, "; "), "metal3/", ""))
 }
 
-func (l *lab) wants(want string) {
-	l.t.Helper()
-	if got := told(l.plan()); got != want {
-		l.t.Errorf("the plan is %q, want %q", got, want)
+// planRow is a change of a state, and the plan that is made then.
+type planRow struct {
+	name   string
+	change func(l *lab)
+	want   string // as it is told
+}
+
+func plans(t *testing.T, from func() *lab, rows []planRow) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			l := from()
+			r.change(l)
+			if got := told(l.plan(t)); got != r.want {
+				t.Errorf("the plan is %q, want %q", got, r.want)
+			}
+		})
 	}
 }
 
-// unmet is the first condition that a host does not meet.
-func unmet(e api.PlanExplanation) string {
-	for _, c := range e.Conditions {
-		if !c.Met {
-			return c.Type
+// released are names of the hosts that a plan acts on, sorted.
+func released(p api.Plan) []string {
+	var all []string
+	for _, a := range p.Actions {
+		for _, h := range a.Hosts {
+			all = append(all, h.Name)
 		}
 	}
-	return ""
+	slices.Sort(all)
+	return all
 }
 
 func wantsField(t *testing.T, err error, field string) {

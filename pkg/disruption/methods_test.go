@@ -1,4 +1,4 @@
-package disruption
+package disruption_test
 
 import (
 	"fmt"
@@ -7,42 +7,32 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// labelled makes the pool one of hosts with a label, which all that are there have.
-func labelled(l *lab, name string) {
-	l.s.Pools[len(l.s.Pools)-1].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": name}}
-	for i := range l.s.Hosts {
-		if l.s.Hosts[i].Labels == nil {
-			l.s.Hosts[i].Labels = map[string]string{"pool": name}
-		}
-	}
-}
-
 func TestOneMethodAPass(t *testing.T) {
-	l := used(t, 2, 2, 2, 8)
-	l.host()                                    // empty
-	field("raid", "1", "5")(&l.s.Hosts[0], nil) // static drift
-	labelled(l, "p")
-	l.s.Hosts[1].Labels = nil // dynamic drift
+	l := used("2", "2", "2", "8")
+	l.host() // empty
+	l.s.Pools[0].Replicas = 5
+	for i := range l.s.Hosts {
+		l.s.Hosts[i].Labels = map[string]string{"pool": "p"}
+	}
+	l.s.Pools[0].HostSelector.MatchLabels = l.s.Hosts[0].Labels
+	drift(&l.s.Hosts[0])
+	l.s.Hosts[1].Labels = nil
 	for _, step := range []struct {
-		change func()
-		want   string
-		note   string // of the first that is left
+		change     func()
+		want, note string // of the first that is left
 	}{
-		{func() {}, "Emptiness release h-4", "Emptiness goes first: a plan has actions of one method"},
-		{func() { l.s.Hosts[4].DoNotDisrupt = true }, "StaticDrift reprovision h-0", "StaticDrift goes first: a plan has actions of one method"},
-		{func() { l.s.Hosts[0].Applied = nil }, "Drift reprovision h-1", "Drift goes first: a plan has actions of one method"},
-		{func() { l.s.Hosts[1].Labels = l.s.Hosts[0].Labels }, "MultiNodeConsolidation release h-0,h-1,h-2", "other hosts go first: a later plan looks at it again"},
-		{func() { l.c.Budgets = bounds(t, "1,ready:0") }, "SingleNodeConsolidation release h-0", "other hosts go first: a later plan looks at it again"},
+		{func() {}, "Emptiness release h-4", "Emptiness of others goes first: a plan has actions of one method"},
+		{func() { l.s.Hosts[4].DoNotDisrupt = true }, "StaticDrift reprovision h-0", "StaticDrift of others goes first: a plan has actions of one method"},
+		{func() { l.s.Hosts[0].Applied = nil }, "Drift reprovision h-1", "Drift of others goes first: a plan has actions of one method"},
+		{func() { l.s.Hosts[1].Labels = l.s.Hosts[0].Labels }, "MultiNodeConsolidation release h-0,h-1,h-2", "MultiNodeConsolidation of others goes first: a plan has actions of one method"},
+		{func() { l.c.Budgets = bounds("1,ready:0") }, "SingleNodeConsolidation release h-0", "SingleNodeConsolidation of others goes first: a plan has actions of one method"},
 	} {
 		step.change()
-		l.wants(step.want)
-		if later := l.plan().Later; later[0].Note != step.note {
-			t.Errorf("%s leaves %+v", step.want, later[0])
+		if p := l.plan(t); told(p) != step.want || p.Later[0].Note != step.note {
+			t.Errorf("the plan is %q, want %q; it leaves %+v", told(p), step.want, p.Later)
 		}
 	}
 }
@@ -51,218 +41,193 @@ func TestOneMethodAPass(t *testing.T) {
 // not matter.
 func TestOneDriftedHostAPass(t *testing.T) {
 	for pods, want := range map[[2]int]string{{0, 0}: "h-0", {1, 0}: "h-1", {1, 1}: "h-0", {2, 1}: "h-0", {1, 2}: "h-0"} {
-		l := newLab(t, 3)
-		l.c.ConsolidateAfter = Never
+		l := newLab(3)
+		l.c.ConsolidateAfter = disruption.Never
 		l.s.Hosts[0].Price = watts(4000)
 		for i, n := range pods {
-			field("raid", "1", "5")(&l.s.Hosts[i], nil)
+			drift(&l.s.Hosts[i])
 			l.s.Hosts[i].DriftedSince = noon.Add(time.Duration(i-9) * time.Hour)
-			for range n {
-				l.pod(i, 1)
+			for k := range n {
+				l.pod(fmt.Sprintf("%d-%d", i, k), i, "1")
 			}
 		}
-		p := l.plan()
-		if told(p) != "StaticDrift reprovision "+want {
-			t.Errorf("of pods %v the plan is %q", pods, told(p))
+		p := l.plan(t)
+		if told(p) != "StaticDrift reprovision "+want || p.Later[0].Note != "one drifted host a pass: metal3/"+want+" goes first" {
+			t.Fatalf("of pods %v the plan is %q; later %+v", pods, told(p), p.Later)
 		}
 		if a := p.Actions[0]; a.SlotMinutes != 35 || a.PeakSlots != 1 || a.SavingPerHour != 0 || a.Saving != "nothing: the host is provisioned again" {
 			t.Errorf("%+v", a)
 		}
-		if c := p.Later[0]; c.SavingPerHour != 0 || c.SavingPerCost != 0 || c.Note != "one drifted host a pass: metal3/"+want+" goes first" {
-			t.Errorf("later: %+v", c)
-		}
-	}
-	l := used(t, 5, 5)
-	l.c.ConsolidateAfter = Never
-	field("raid", "1", "5")(&l.s.Hosts[0], nil)
-	const why = "pod default/p-0 fits on no other node: of those that take pods, have 1 too little cpu"
-	if p, e := l.plan(), l.explain("h-0"); len(p.Later) != 1 || p.Later[0].Note != why || e.Summary != "metal3/h-0 is a candidate: Drifted, but it stays for now: "+why {
-		t.Errorf("%+v: %s", p.Later, e.Summary)
 	}
 }
 
-// TestTargets: the pod of h-0 could move to h-1.
-func TestTargets(t *testing.T) {
-	const goes = "SingleNodeConsolidation release h-0"
-	for _, row := range []struct {
-		name   string
-		change func(l *lab, n *Node, h *Host)
-		want   string
-	}{
-		{"it has room", func(*lab, *Node, *Host) {}, goes},
-		{"not Ready", func(_ *lab, n *Node, _ *Host) { n.Ready = false }, ""},
-		{"unschedulable", func(_ *lab, n *Node, _ *Host) { n.Unschedulable = true }, ""},
-		{"the Node goes", func(_ *lab, n *Node, _ *Host) { n.Deleting = true }, ""},
-		{"the Machine goes", func(_ *lab, _ *Node, h *Host) { h.Machine.Marked = true }, ""},
-		{"the host goes", func(_ *lab, _ *Node, h *Host) { h.State = "deprovisioning" }, ""},
-		{"within its own consolidateAfter", func(_ *lab, n *Node, _ *Host) { n.LastPodEvent = noon.Add(-30*time.Second + 1) }, ""},
-		{"just after", func(_ *lab, n *Node, _ *Host) { n.LastPodEvent = noon.Add(-30 * time.Second) }, goes},
-		{"of a pool that is never consolidated", func(l *lab, n *Node, h *Host) {
-			l.pool("still").Policy.ConsolidateAfter = new(Never)
-			n.LastPodEvent, h.Machine.Pool = noon, key("still")
-		}, goes},
-		{"of a pool that is not known", func(_ *lab, n *Node, h *Host) { n.LastPodEvent, h.Machine.Pool.Name = noon, "gone" }, goes},
-		{"Ready, it is not known since when", func(_ *lab, n *Node, _ *Host) { n.LastPodEvent, n.FirstReady = noon, time.Time{} }, goes},
-		{"of none of our hosts", func(l *lab, n *Node, _ *Host) { n.LastPodEvent, l.s.Hosts = noon, l.s.Hosts[:1] }, goes},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			l := used(t, 3, 3)
-			l.s.Pods[1].DoNotDisrupt = true
-			row.change(l, &l.s.Nodes[1], &l.s.Hosts[1])
-			l.wants(row.want)
-		})
-	}
-}
-
-// TestReplacement of h-0, whose pod fits nowhere else, by a free host s-1.
+// TestReplacement of h-0, whose pod fits nowhere else, by a free host s-1 at a quarter of its price.
 func TestReplacement(t *testing.T) {
-	const goes = "SingleNodeConsolidation replace h-0>s-1"
-	preemptible := func(options, free int) func(l *lab, s *Host) {
-		return func(l *lab, s *Host) {
-			l.c.PreemptibleOptions, l.s.Hosts[0].Preemptible, s.Preemptible = options, true, true
-			for range free - 1 {
-				l.spare(110).Preemptible = true
-			}
-			l.spare(50)                     // not preemptible
-			l.spare(400).Preemptible = true // not cheaper
-		}
-	}
-	for _, row := range []struct {
-		name   string
-		change func(l *lab, s *Host)
-		want   string
-		why    string // it stays
-	}{
-		{"cheaper", func(*lab, *Host) {}, goes, ""},
-		{"the same", func(_ *lab, s *Host) { s.Price = watts(400) }, "", "no free host of MachineDeployment metal3/p is cheaper and takes them"},
-		{"its price is not known", func(_ *lab, s *Host) { s.Price = Price{} }, "", ""},
-		{"the old one's price is not known", func(l *lab, _ *Host) { l.s.Hosts[0].Price = Price{} }, "", ""},
-		{"too small", func(_ *lab, s *Host) { s.Capacity = Resources{"cpu": "4", "pods": "110"} }, "", "is cheaper and takes them"},
-		{"its capacity is not known", func(_ *lab, s *Host) { s.Capacity = nil }, "", ""},
-		{"claimed", func(_ *lab, s *Host) { s.Consumer = "Metal3Machine a/b" }, "", ""},
-		{"being inspected", func(_ *lab, s *Host) { s.State = "inspecting" }, "", ""},
-		{"failed", func(_ *lab, s *Host) { s.Failed = true }, "", ""},
-		{"faults", func(_ *lab, s *Host) { s.Faults = []string{"odd"} }, "", ""},
-		{"another namespace", func(_ *lab, s *Host) { s.Namespace = "other" }, "", ""},
-		{"not of the pool", func(l *lab, s *Host) { s.Labels = map[string]string{}; labelled(l, "p") }, "", ""},
-		{"hostSelector not known", func(l *lab, _ *Host) { l.s.Pools[0].HostSelector = nil }, "", ""},
-		{"labels of a new node not known", func(l *lab, _ *Host) { l.s.Pools[0].NodeLabels = nil }, "", ""},
-		{"one must stay Ready: the new one", func(l *lab, _ *Host) { l.c.Budgets = nil }, goes, ""},
-		{"two must", func(l *lab, _ *Host) { l.c.Budgets = bounds(t, "ready:2") }, "", "(budget ready:2)"},
-		{"too long a payback", func(l *lab, _ *Host) { l.c.MaxPayback = Span(time.Minute) }, "", ""},
-		{"just too long", func(l *lab, _ *Host) { l.c.MaxPayback = Span(31*time.Minute + 39*time.Second) }, "", "it would pay back in 0.527778 hours only"},
-		{"not too long", func(l *lab, _ *Host) { l.c.MaxPayback = Span(31*time.Minute + 40*time.Second) }, goes, ""},
-		{"two new ones would be needed", func(l *lab, s *Host) {
-			l.s.Pods[0].Requests = Resources{"cpu": "4"}
-			l.pod(0, 4)
-			s.Capacity = Resources{"cpu": "5", "pods": "110"}
-			l.spare(100).Capacity = Resources{"cpu": "5", "pods": "110"}
-		}, "", "takes them"},
-		{"preemptible, and none is set", preemptible(0, 1), "", "preemptible hosts are not replaced: PREEMPTIBLE_OPTIONS is 0"},
-		{"preemptible, one of one", preemptible(1, 1), goes, ""},
-		{"preemptible, 14 of 15", preemptible(15, 14), "", "a preemptible host needs 15 cheaper free ones to be replaced, and 14 fit"},
-		{"preemptible, 15 of 15", preemptible(15, 15), goes, ""},
-		{"preemptible, 15 of the pool's 16", func(l *lab, s *Host) {
-			preemptible(1, 15)(l, s)
-			l.s.Pools[0].Policy.PreemptibleOptions = new(16)
-		}, "", "a preemptible host needs 16 cheaper free ones to be replaced, and 15 fit"},
-		{"preemptible, released all the same", func(l *lab, s *Host) {
-			preemptible(0, 1)(l, s)
-			l.host().DoNotDisrupt = true
-			l.s.Hosts[len(l.s.Hosts)-1].Node, l.s.Nodes[1].Name = "n", "n"
-		}, "SingleNodeConsolidation release h-0", ""},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			l := used(t, 6)
-			row.change(l, l.spare(100))
-			l.wants(row.want)
-			if e := l.explain("h-0"); !strings.HasSuffix(e.Summary, row.why) {
-				t.Error(e.Summary)
-			}
-		})
-	}
+	const goes, stays = "SingleNodeConsolidation replace h-0>s-1", ""
+	spare := func(change func(s *disruption.Host)) func(l *lab) { return func(l *lab) { change(&l.s.Hosts[1]) } }
+	plans(t, func() *lab { l := used("6"); l.spare(100); return l }, []planRow{
+		{"cheaper", func(*lab) {}, goes},
+		{"its price is not known", spare(func(s *disruption.Host) { s.Price = disruption.Price{} }), stays},
+		{"the old one's price is not known", func(l *lab) { l.s.Hosts[0].Price = disruption.Price{} }, stays},
+		{"its capacity is not known", spare(func(s *disruption.Host) { s.Capacity = nil }), stays},
+		{"claimed", spare(func(s *disruption.Host) { s.Consumer = "Metal3Machine a/b" }), stays},
+		{"being inspected", spare(func(s *disruption.Host) { s.State = "inspecting" }), stays},
+		{"failed", spare(func(s *disruption.Host) { s.Failed = true }), stays},
+		{"faults", spare(func(s *disruption.Host) { s.Faults = []string{"odd"} }), stays},
+		{"another namespace", spare(func(s *disruption.Host) { s.Namespace = "other" }), stays},
+		{"not of the pool", func(l *lab) {
+			l.s.Hosts[0].Labels = map[string]string{"size": "big"}
+			l.s.Pools[0].HostSelector.MatchLabels = l.s.Hosts[0].Labels
+		}, stays},
+		{"hostSelector not known", func(l *lab) { l.s.Pools[0].HostSelector = nil }, stays},
+		{"labels of a new node not known", func(l *lab) { l.s.Pools[0].NodeLabels = nil }, stays},
+		{"one must stay Ready: the new one", func(l *lab) { l.c.Budgets = nil }, goes},
+		{"two must", func(l *lab) { l.c.Budgets = bounds("ready:2") }, stays},
+		{"just too long a payback", func(l *lab) { l.c.MaxPayback = disruption.Span(31*time.Minute + 39*time.Second) }, stays},
+		{"not too long", func(l *lab) { l.c.MaxPayback = disruption.Span(31*time.Minute + 40*time.Second) }, goes},
+	})
 }
 
 // TestReplacementOfSeveral by s-2, which has room for both.
 func TestReplacementOfSeveral(t *testing.T) {
-	const goes = "MultiNodeConsolidation replace h-0,h-1>s-2"
-	lease := func(f float64) Price { return Price{LeasePerHour: &f, LeaseEnds: new(noon.Add(-1))} }
-	leased := func(l *lab, s *Host, of float64) {
-		l.c.TariffPerKWh, l.c.MaxPayback = nil, Never
-		l.s.Hosts[0].Price, l.s.Hosts[1].Price, s.Price = lease(0.2), lease(0.1), lease(of)
-	}
-	for name, row := range map[string]struct {
-		change func(l *lab, s *Host)
-		want   string
-	}{
-		"of their class, and not cheaper": {func(*lab, *Host) {}, ""},
-		"of another class":                {func(_ *lab, s *Host) { s.Class = "b" }, goes},
-		"of their class, and cheaper":     {func(_ *lab, s *Host) { s.Price = watts(399) }, goes},
-		"not cheaper than the cheapest":   {func(l *lab, s *Host) { s.Price, l.s.Hosts[0].Price = watts(399), watts(399) }, ""},
-		"of preemptible hosts one is enough": {func(l *lab, s *Host) {
-			s.Class, l.c.PreemptibleOptions, l.s.Hosts[0].Preemptible, l.s.Hosts[1].Preemptible, s.Preemptible = "b", 15, true, true, true
-		}, goes},
-		"the pool wants one":                     {func(l *lab, s *Host) { s.Class, l.s.Pools[0].Replicas, l.c.Budgets = "b", 1, bounds(t, "9,ready:0") }, ""},
-		"0.1 and 0.2 are 0.3, though not binary": {func(l *lab, s *Host) { s.Class = "b"; leased(l, s, 0.3) }, ""},
-		"0.29 is less":                           {func(l *lab, s *Host) { s.Class = "b"; leased(l, s, 0.29) }, goes},
-	} {
-		l := used(t, 5, 5)
-		l.s.Hosts[0].Class, l.s.Hosts[1].Class = "a", "a"
-		s := l.spare(400)
-		s.Class, s.Capacity = "a", Resources{"cpu": "16", "pods": "110"}
-		row.change(l, s)
-		if got := told(l.plan()); got != row.want {
-			t.Errorf("%s: the plan is %q", name, got)
+	const goes, stays = "MultiNodeConsolidation replace h-0,h-1>s-2", ""
+	leased := func(of float64) func(l *lab) {
+		return func(l *lab) {
+			l.c.TariffPerKWh, l.c.MaxPayback = nil, disruption.Never
+			for i, f := range []float64{0.2, 0.1, of} {
+				l.s.Hosts[i].Class, l.s.Hosts[i].Price = "", disruption.Price{LeasePerHour: &f, LeaseEnds: new(noon.Add(-1))}
+			}
 		}
+	}
+	plans(t, func() *lab {
+		l := used("5", "5")
+		l.c.MaxPayback = disruption.Default().MaxPayback
+		l.spare(400).Capacity = cpus("16")
+		for i := range l.s.Hosts {
+			l.s.Hosts[i].Class = "a"
+		}
+		return l
+	}, []planRow{
+		{"of their class, and not cheaper", func(*lab) {}, stays},
+		{"of another class", func(l *lab) { l.s.Hosts[2].Class = "b" }, goes},
+		{"of their class, and cheaper", func(l *lab) { l.s.Hosts[2].Price = watts(399) }, goes},
+		{"not cheaper than the cheapest", func(l *lab) { l.s.Hosts[2].Price, l.s.Hosts[0].Price = watts(399), watts(399) }, stays},
+		{"the pool wants one", func(l *lab) { l.s.Hosts[2].Class, l.s.Pools[0].Replicas, l.c.Budgets = "b", 1, bounds("9,ready:0") }, stays},
+		{"0.1 and 0.2 are 0.3, though not binary", leased(0.3), stays},
+		{"0.29 is less", leased(0.29), goes},
+	})
+}
+
+// TestSearch finds what goes together and saves the most: of few the best, of many the largest prefix.
+func TestSearch(t *testing.T) {
+	full := func(l *lab, sizes ...int) { // hosts whose pods fill them, of 50 W a pod
+		*l = *newLab(len(sizes))
+		for i, n := range sizes {
+			l.s.Nodes[i].Allocatable["cpu"], l.s.Hosts[i].Price = fmt.Sprint(n), watts(float64(n)*200)
+			for k := range n {
+				l.pod(fmt.Sprintf("%d-%d", i, k), i, "1")
+			}
+		}
+	}
+	dear := func(hosts int) func(l *lab) { // one may go, and h-1 saves the most, and costs even more
+		return func(l *lab) {
+			*l = *newLab(hosts + 1)
+			l.c.Budgets = bounds("1,ready:0")
+			for i := range hosts + 1 {
+				l.pod(fmt.Sprint(i), i, "1")
+			}
+			l.s.Pods[hosts].DoNotDisrupt = true
+			l.s.Hosts[1].Price, l.s.Pods[1].Priority = watts(440), math.MaxInt32
+		}
+	}
+	blocked := func(hosts int) func(l *lab) { // so many go first and cannot, and two can
+		return func(l *lab) {
+			*l = *newLab(hosts + 3)
+			for i := range hosts + 3 {
+				if l.pod(fmt.Sprint(i), i, "1"); i < hosts {
+					l.s.Pods[i].Requests["cpu"], l.s.Hosts[i].Price = "8", watts(4000)
+				}
+			}
+			l.s.Pods[hosts+2].DoNotDisrupt = true
+		}
+	}
+	plans(t, func() *lab { return newLab(0) }, []planRow{
+		{"of sets that save the same the smaller one", func(l *lab) {
+			full(l, 4, 2, 2, 0)
+			for i := range 4 {
+				l.s.Pods[i].Priority = math.MaxInt32
+			}
+			l.s.Hosts[3].DoNotDisrupt, l.s.Nodes[3].Allocatable["cpu"] = true, "4" // there is room for four
+		}, "SingleNodeConsolidation release h-0"},
+		{"the one that saves the most", func(l *lab) { full(l, 4, 2, 2); l.spare(600) }, "MultiNodeConsolidation replace h-0,h-1,h-2>s-3"},
+		{"of few, the one that saves the most alone", dear(fewCandidates), "SingleNodeConsolidation release h-1"},
+		{"of many, the first", dear(fewCandidates + 1), "SingleNodeConsolidation release h-0"},
+		{"one blocks, of few", blocked(1), "MultiNodeConsolidation release h-1,h-2"},
+		{"many block", blocked(50), "MultiNodeConsolidation release h-50,h-51"},
+		{"too much to simulate", func(l *lab) {
+			*l = *newLab(2)
+			for i := range 50_000 {
+				l.pod(fmt.Sprint(i), 0, "0").Owner = "ReplicaSet/a"
+			}
+			l.s.Hosts[1].DoNotDisrupt, l.s.Nodes[1].Allocatable["pods"] = true, "60000"
+		}, ""},
+	})
+	l := newLab(mostHosts + 30)
+	for i := range mostHosts + 30 {
+		if l.pod(fmt.Sprint(i), i, "1"); i >= mostHosts+10 {
+			l.s.Pods[i].DoNotDisrupt = true
+		}
+	}
+	if a := l.plan(t).Actions[0]; len(a.Hosts) != mostHosts || len(a.Moves) != mostHosts || a.SlotMinutes != 20*mostHosts || a.PeakSlots != 5 {
+		t.Errorf("%d hosts, %d moves, %v slot-minutes, %d at once", len(a.Hosts), len(a.Moves), a.SlotMinutes, a.PeakSlots)
 	}
 }
 
-func TestSizesOfReplacements(t *testing.T) {
-	for small, want := range map[int]string{maxSizes - 1: fmt.Sprintf("SingleNodeConsolidation replace h-0>s-%d", maxSizes), maxSizes: ""} {
-		l := used(t, 20)
-		l.s.Nodes[0].Allocatable = Resources{"cpu": "20", "pods": "110"}
-		for i := range small {
-			l.spare(100).Capacity = Resources{"cpu": fmt.Sprint(i + 1), "pods": "110"}
+// TestAPoolIsTriedByItself, besides all: hosts of one pool alone can have a replacement.
+func TestAPoolIsTriedByItself(t *testing.T) {
+	for _, row := range []struct {
+		own            int // hosts of the pool that can be replaced together
+		watts          float64
+		prefix, suffix string
+	}{
+		{fewCandidates, 800, "MultiNodeConsolidation replace h-0,h-1,", ",h-9>s-p"},
+		{fewCandidates, 8000, "SingleNodeConsolidation replace ", " h-10>s-b"}, // which saves more
+	} {
+		l := newLab(fewCandidates + 1)
+		for i := range l.s.Hosts {
+			l.pod(fmt.Sprint(i), i, "5")
+			l.s.Hosts[i].Labels = map[string]string{"pool": "p"}
 		}
-		l.spare(150).Capacity = Resources{"cpu": "20", "pods": "110"} // the last
-		l.wants(want)
-	}
-	l := used(t, 6)
-	for range 3 {
-		l.spare(100).Capacity = Resources{"cpu": "4", "pods": "110"}
-	}
-	if l.explain("h-0"); l.sim.calls != 2 {
-		t.Errorf("%d simulations, want one without a new host and one with it", l.sim.calls)
+		last := &l.s.Hosts[fewCandidates]
+		last.Labels, last.Price = map[string]string{"pool": "b"}, watts(row.watts)
+		l.pool("p-1", fewCandidates).HostSelector = l.s.Pools[0].HostSelector.DeepCopy()
+		l.s.Pools[0].HostSelector.MatchLabels, l.s.Pools[1].HostSelector.MatchLabels = l.s.Hosts[0].Labels, last.Labels
+		for pool, cpu := range map[string]int{"p": 5 * row.own, "b": 5} {
+			s := l.spare(100)
+			s.Name, s.Labels, s.Capacity = "s-"+pool, map[string]string{"pool": pool}, cpus(fmt.Sprint(cpu))
+		}
+		if got := told(l.plan(t)); !strings.HasPrefix(got, row.prefix) || !strings.HasSuffix(got, row.suffix) {
+			t.Errorf("%+v: the plan is %q", row, got)
+		}
 	}
 }
 
 // TestTheOrderIsBySavingPerCost, of pods too, as Karpenter weighs them.
 func TestTheOrderIsBySavingPerCost(t *testing.T) {
-	l := used(t, 1, 1, 1, 1, 1, 1)
-	l.c.Budgets = budget.List{{Nodes: "0"}, {MinReady: "0"}}
+	l := used("1", "1", "1", "1", "1", "1")
+	l.c.Budgets = bounds("0,ready:0")
 	l.s.Hosts[1].Price = watts(500)
 	l.s.Pods[2].DeletionCost = new(int32(math.MaxInt32))
 	l.s.Pods[3].Priority = math.MinInt32
+	l.s.Pods[4].Priority, l.s.Pods[4].DeletionCost = 1<<25, new(int32(-1<<27))
 	var names []string
-	for _, c := range l.plan().Later {
-		names = append(names, strings.TrimPrefix(c.Host, "metal3/"))
-		if c.DisruptionCost < 1 || c.SavingPerCost != c.SavingPerHour/c.DisruptionCost {
+	for _, c := range l.plan(t).Later {
+		names = append(names, fmt.Sprintf("%s:%g", strings.TrimPrefix(c.Host, "metal3/"), c.DisruptionCost))
+		if c.SavingPerCost != c.SavingPerHour/c.DisruptionCost {
 			t.Errorf("%+v: saving per cost does not follow from the others", c)
 		}
 	}
-	if got := strings.Join(names, " "); got != "h-3 h-1 h-0 h-4 h-5 h-2" {
+	if got := strings.Join(names, " "); got != "h-3:10 h-1:21 h-0:21 h-4:21 h-5:21 h-2:30" {
 		t.Errorf("the order is %s", got)
-	}
-	for _, row := range []struct {
-		priority int32
-		deletion *int32
-		want     float64
-	}{
-		{0, nil, 1}, {1 << 25, nil, 2}, {0, new(int32(1 << 27)), 2}, {-(1 << 25), new(int32(-(1 << 27))), -1},
-		{math.MaxInt32, nil, 10}, {math.MinInt32, nil, -10},
-	} {
-		if got := podCost(&host{movers: []*Pod{{Priority: row.priority, DeletionCost: row.deletion}}}); got != row.want {
-			t.Errorf("priority %d, deletion cost %v: %v, want %v", row.priority, row.deletion, got, row.want)
-		}
 	}
 }

@@ -1,141 +1,103 @@
-package disruption
+package disruption_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-func (l *lab) validate(p api.Plan) error { return l.planner().validate(l.t.Context(), p) }
-
-func TestNotBefore15Seconds(t *testing.T) {
-	l := newLab(t, 2)
-	p := l.plan()
-	if got := p.ExecuteAfter.Sub(p.MadeAt); got != 15*time.Second {
-		t.Errorf("it may be carried out %s after it was made", got)
-	}
-	forged, later := p, p
-	forged.ExecuteAfter, later.ExecuteAfter = noon, p.ExecuteAfter.Add(time.Minute)
-	l.now = noon.Add(15*time.Second - 1)
-	wantsField(t, l.validate(p), "executeAfter")
-	wantsField(t, l.validate(forged), "executeAfter")
-	l.now = noon.Add(15 * time.Second)
-	wantsField(t, l.validate(later), "executeAfter")
-	if err := l.validate(p); err != nil {
-		t.Errorf("at 15 s: %v", err)
-	}
+func (l *lab) validate(t *testing.T, p api.Plan) error {
+	t.Helper()
+	return disruption.Validate(t.Context(), p, &l.s, l.c, l.now)
 }
 
-// TestAForgedPlanDoesNotHold: nobody but Plan makes them, and each is refused.
-func TestAForgedPlanDoesNotHold(t *testing.T) {
-	for name, change := range map[string]func(p *api.Plan){
-		"pool":                       func(p *api.Plan) { p.Actions[0].Pool = "MachineSet metal3/p" },
-		"twice":                      func(p *api.Plan) { p.Actions = append(p.Actions, p.Actions[0]) },
-		"no hosts":                   func(p *api.Plan) { p.Actions[0].Hosts = nil },
-		"a reason that nobody knows": func(p *api.Plan) { p.Actions[0].Reason = "Bored" },
-		"a reason that it has not":   func(p *api.Plan) { p.Actions[0].Reason = api.PlanDrifted },
+func TestNotBefore15Seconds(t *testing.T) {
+	l := newLab(2)
+	p := l.plan(t)
+	forged, later := p, p
+	forged.ExecuteAfter, later.ExecuteAfter = noon, p.ExecuteAfter.Add(time.Minute)
+	for _, row := range []struct {
+		after time.Duration
+		p     api.Plan
+		holds bool
+	}{
+		{15*time.Second - 1, p, false}, {15*time.Second - 1, forged, false}, {15 * time.Second, later, false}, {15 * time.Second, p, true},
 	} {
-		l := newLab(t, 1)
-		p := l.plan()
-		l.now = p.ExecuteAfter
-		change(&p)
-		gone := new(Abandoned)
-		if err := l.validate(p); !errors.As(err, &gone) || gone.Class != classChurn {
-			t.Errorf("%s: %v", name, err)
+		l.now = noon.Add(row.after)
+		if err := l.validate(t, row.p); (err == nil) != row.holds {
+			t.Errorf("after %s: %v", row.after, err)
 		}
 	}
 }
 
+// TestAnyChangeAbandonsThePlan, and so does one that nobody but Plan could have made.
 func TestAnyChangeAbandonsThePlan(t *testing.T) {
-	empty := func(t *testing.T) *lab { t.Helper(); return newLab(t, 4) }
-	multi := func(t *testing.T) *lab { t.Helper(); return used(t, 2, 2, 4) }
-	drifted := func(t *testing.T) *lab {
-		t.Helper()
-		l := used(t, 2, 2)
-		l.c.ConsolidateAfter = Never
-		field("raid", "1", "5")(&l.s.Hosts[0], nil)
+	empty := func() *lab { return newLab(4) }
+	multi := func() *lab { return used("2", "2", "4") }
+	drifted := func() *lab {
+		l := used("2", "2")
+		l.c.ConsolidateAfter = disruption.Never
+		drift(&l.s.Hosts[0])
 		return l
 	}
-	replace := func(t *testing.T) *lab {
-		t.Helper()
-		l := used(t, 6)
-		l.spare(100)
-		return l
+	replace := func() *lab { l := used("6"); l.spare(100); return l }
+	far := func(l *lab, _ *api.Plan) {
+		l.s.Clusters, l.s.Hosts[0].Cluster, l.s.Nodes[0].Cluster = []disruption.Cluster{{Key: other}}, other, other
 	}
-	kept := func(t *testing.T) *lab { // the last Ready host, and its pod would fit on a node of somebody else's
-		t.Helper()
-		l := used(t, 1)
-		l.spare(100)
-		l.c.Budgets = bounds(t, "100%,ready:1")
-		l.s.Nodes = append(l.s.Nodes, Node{Name: "other", Ready: true, Allocatable: Resources{"cpu": "8", "pods": "110"}, FirstReady: noon.Add(-time.Hour)})
-		return l
-	}
-	for _, tt := range []struct {
+	for _, row := range []struct {
 		name   string
-		make   func(t *testing.T) *lab
-		change func(l *lab)
-		class  string
+		from   func() *lab
+		change func(l *lab, p *api.Plan)
 	}{
-		{"a pod came", empty, func(l *lab) { l.pod(0, 1) }, classChurn},
-		{"a pod came and went", empty, func(l *lab) { l.s.Nodes[0].LastPodEvent = l.now }, classChurn},
-		{"a host is gone", empty, func(l *lab) { l.s.Hosts = l.s.Hosts[1:] }, classChurn},
-		{"another Machine", empty, func(l *lab) { l.s.Hosts[0].Machine.Name = "m-9" }, classChurn},
-		{"another Node", empty, func(l *lab) { l.s.Hosts[0].Node, l.s.Nodes[0].Name = "other", "other" }, classChurn},
-		{"another cluster", empty, func(l *lab) {
-			far := Key{Name: "far"}
-			l.s.Clusters, l.s.Hosts[0].Cluster, l.s.Nodes[0].Cluster = []Cluster{{Key: far}}, far, far
-		}, classChurn},
-		{"another node of Ironic's", empty, func(l *lab) { l.s.Hosts[0].NodeUUID = "other" }, classChurn},
-		{"do-not-disrupt", empty, func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, classChurn},
-		{"a smaller budget", empty, func(l *lab) { l.c.Budgets = budget.List{{Nodes: "1"}, {MinReady: "0"}} }, classBudget},
-		{"one must stay Ready", empty, func(l *lab) { l.c.Budgets = nil }, classBudget},
-		{"a host waits (law waits)", empty, func(l *lab) { l.s.Throttle.Waiting = 1 }, classBudget},
-		{"the breaker opens (law stopped)", empty, func(l *lab) { l.s.Throttle.OpenBreakers = []string{"a"} }, classBudget},
-		{"no room any more", multi, func(l *lab) { l.pod(2, 4); l.pod(1, 1) }, classScheduling},
-		{"no saving any more", multi, func(l *lab) { l.c.TariffPerKWh = new(0.0) }, classChurn},
-		{"too long a payback", multi, func(l *lab) { l.c.MaxPayback = 0 }, classChurn},
-		{"no drift any more", drifted, func(l *lab) { l.s.Hosts[0].Applied = l.s.Hosts[0].Desired }, classChurn},
-		{"no place meanwhile", drifted, func(l *lab) { l.pod(1, 6) }, classScheduling},
-		{"the replacement is taken", replace, func(l *lab) { l.s.Hosts[1].Consumer = "Metal3Machine a/b" }, classChurn},
-		{"one must stay Ready: the pods would fit without", kept, func(*lab) {}, ""},
-		{"the replacement is dearer", replace, func(l *lab) { l.s.Hosts[1].Price = watts(400) }, classChurn},
-		{"it fits without", replace, func(l *lab) {
-			l.host()
-			l.s.Nodes[1].Name, l.s.Hosts[2].Node = "n-2", "n-2"
-			l.pod(2, 1).DoNotDisrupt = true
-		}, classScheduling},
+		{"a pod came", empty, func(l *lab, _ *api.Plan) { l.pod("a", 0, "1") }},
+		{"a pod came and went", empty, func(l *lab, _ *api.Plan) { l.s.Nodes[0].LastPodEvent = l.now }},
+		{"a host is gone", empty, func(l *lab, _ *api.Plan) { l.s.Hosts = l.s.Hosts[1:] }},
+		{"another Machine", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Machine.Name = "m-9" }},
+		{"another Node", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Node, l.s.Nodes[0].Name = "other", "other" }},
+		{"another cluster", empty, far},
+		{"another node of Ironic's", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].NodeUUID = "other" }},
+		{"no hosts", empty, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts = nil }},
+		{"do-not-disrupt", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].DoNotDisrupt = true }},
+		{"a smaller budget", empty, func(l *lab, _ *api.Plan) { l.c.Budgets = bounds("1,ready:0") }},
+		{"one must stay Ready", empty, func(l *lab, _ *api.Plan) { l.c.Budgets = bounds("100%,ready:1") }},
+		{"a host waits", empty, func(l *lab, _ *api.Plan) { l.s.Throttle.Waiting = 1 }},
+		{"the breaker opens", empty, func(l *lab, _ *api.Plan) { l.s.Throttle.OpenBreakers = []string{"a"} }},
+		{"no room any more", multi, func(l *lab, _ *api.Plan) { l.pod("d", 2, "4"); l.pod("e", 1, "1") }},
+		{"no saving any more", multi, func(l *lab, _ *api.Plan) { l.c.TariffPerKWh = new(0.0) }},
+		{"too long a payback", multi, func(l *lab, _ *api.Plan) { l.c.MaxPayback = 0 }},
+		{"no drift any more", drifted, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Applied = l.s.Hosts[0].Desired }},
+		{"no place meanwhile", drifted, func(l *lab, _ *api.Plan) { l.pod("c", 1, "6") }},
+		{"the replacement is taken", replace, func(l *lab, _ *api.Plan) { l.s.Hosts[1].Consumer = "Metal3Machine a/b" }},
+		{"the replacement is dearer", replace, func(l *lab, _ *api.Plan) { l.s.Hosts[1].Price = watts(400) }},
+		{"it fits without", replace, func(l *lab, _ *api.Plan) { l.s.Nodes = append(l.s.Nodes, at("new", has("cpu", "8"))) }},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := tt.make(t)
-			p := l.plan()
-			if len(p.Actions) == 0 {
-				t.Fatal("there is no plan")
-			}
+		t.Run(row.name, func(t *testing.T) {
+			l := row.from()
+			p := l.plan(t)
 			l.now = p.ExecuteAfter
-			if err := l.validate(p); err != nil {
-				t.Fatalf("nothing has changed: %v", err)
+			if err := l.validate(t, p); err != nil || len(p.Actions) == 0 {
+				t.Fatalf("nothing has changed: %v, %q", err, told(p))
 			}
-			tt.change(l)
-			err := l.validate(p)
-			gone := new(Abandoned)
-			if errors.As(err, &gone); gone.Class != tt.class || tt.class == "" && err != nil {
-				t.Errorf("%v, want class %q", err, tt.class)
+			row.change(l, &p)
+			if err, gone := l.validate(t, p), new(disruption.Abandoned); !errors.As(err, &gone) || gone.Why == "" {
+				t.Errorf("it holds, or %v", err)
 			}
 		})
 	}
 }
 
-func TestACancelledValidation(t *testing.T) {
-	l := newLab(t, 2)
-	p := l.plan()
+// TestTheLastReadyHostIsReplacedAndHolds, though its pod would fit on a node that is none of ours: one must stay Ready.
+func TestTheLastReadyHostIsReplacedAndHolds(t *testing.T) {
+	l := used("1")
+	l.spare(100)
+	l.c.Budgets = bounds("100%,ready:1")
+	l.s.Nodes = append(l.s.Nodes, at("other"))
+	p := l.plan(t)
 	l.now = p.ExecuteAfter
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.planner().validate(ctx, p); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
+	if err := l.validate(t, p); err != nil || told(p) != "SingleNodeConsolidation replace h-0>s-1" {
+		t.Errorf("%q: %v", told(p), err)
 	}
 }

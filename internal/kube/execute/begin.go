@@ -41,7 +41,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 	}
 	err = r.o.Planner.Validate(ctx, *p, s, r.o.Now())
 	if why := new(disruption.Abandoned); errors.As(err, &why) {
-		r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
+		r.o.Log.Info("a plan does not hold any more: it is abandoned", "why", why.Why)
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("validation of a plan: %w", err)
@@ -52,7 +52,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 
 // make remembers a plan that has something to do.
 func (r *Runner) make(ctx context.Context, s *disruption.State) error {
-	p, err := r.o.Planner.Plan(ctx, s, r.o.Now())
+	p, err := r.o.Planner.PlanOf(ctx, s, r.o.Now())
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
@@ -68,7 +68,7 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 
 // allowed reports whether the pool of an action allows it to be carried out.
 func allowed(a api.PlanAction, s *disruption.State) bool {
-	return a.Decision != api.PlanReport && len(a.Hosts) > 0 && slices.ContainsFunc(s.Pools, func(p disruption.Pool) bool {
+	return len(a.Hosts) > 0 && slices.ContainsFunc(s.Pools, func(p disruption.Pool) bool {
 		return string(p.Kind)+" "+p.String() == a.Pool && p.Execute && (p.Scales || a.Decision == api.PlanReprovision)
 	})
 }

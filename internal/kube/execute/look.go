@@ -95,13 +95,14 @@ func replicas(o *objects.Owner) int {
 }
 
 // own is the throttle's own cluster.
-func (r *Runner) own() *objects.Server {
-	return &objects.Server{Client: r.o.Own, Account: "the throttle's account (component planner-execute)"}
+func (r *Runner) own(ctx context.Context) *objects.Server {
+	c, err := r.o.Client(ctx, disruption.Key{})
+	return &objects.Server{Client: c, Account: "the throttle's account (component planner-execute)", Err: err}
 }
 
 // look reads what a command is about. h is its host, where that is read already.
 func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, error) {
-	own, s := r.own(), &seen{host: h}
+	own, s := r.own(ctx), &seen{host: h}
 	if h == nil {
 		s.host = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Host)
 	}
@@ -127,11 +128,11 @@ func (r *Runner) nodeOf(ctx context.Context, own *objects.Server, m *objects.Mac
 		return node{Node: here}
 	}
 	n := node{Node: &corev1.Node{}, cluster: disruption.Key{Namespace: m.Namespace, Name: m.Spec.ClusterName}}
-	c, err := r.o.Clusters.Client(ctx, n.cluster)
+	c, err := r.o.Client(ctx, n.cluster)
 	if err == nil {
 		there := &objects.Server{Client: c, Account: "the account of its kubeconfig"}
 		n.Node = objects.Get[*corev1.Node](ctx, there, "Node", name)
-		err = r.o.Clusters.Answered(n.cluster, there.Err)
+		err = there.Err
 	}
 	if err != nil {
 		n.away = &away{n.cluster, err}
@@ -184,7 +185,7 @@ func (r *Runner) lookAtNewcomer(ctx context.Context, own *objects.Server, m *mac
 // pods lists those that must leave a node before it goes.
 func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) (pods []*corev1.Pod) {
 	var all corev1.PodList
-	c, err := r.o.Clusters.Client(ctx, n.cluster)
+	c, err := r.o.Client(ctx, n.cluster)
 	if err == nil {
 		err = c.List(ctx, &all, client.MatchingFields{"spec.nodeName": n.Name})
 	}
@@ -193,7 +194,7 @@ func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) (pods [
 	case n.cluster == (disruption.Key{}):
 		own.Err = err
 	default:
-		n.away = &away{n.cluster, r.o.Clusters.Answered(n.cluster, err)}
+		n.away = &away{n.cluster, err}
 	}
 	for i := range all.Items {
 		if pod := fleet.PodOf(&all.Items[i]); !pod.Bound() {

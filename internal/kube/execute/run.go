@@ -34,27 +34,19 @@ const maxWrites = 200
 type Planner interface {
 	// State reads them.
 	State(ctx context.Context) (*disruption.State, error)
-	// Plan and Validate are those of package disruption, with the settings that are in force.
-	Plan(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error)
+	// PlanOf and Validate are those of package disruption, with the settings that are in force.
+	PlanOf(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error)
 	Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error
 	// Hold says why nothing further may start now: a real host waits, a breaker is open, a pool is paused, the view is
 	// stale; "" = it may. It must not wait.
 	Hold() string
 }
 
-// Clusters are those whose nodes are on our hosts.
-type Clusters interface {
-	// Client returns the client of a cluster; of the zero key, of the throttle's own.
-	Client(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Answered is told how requests to a workload cluster ended, and returns the error with what is known of it.
-	Answered(of disruption.Key, err error) error
-}
-
 // Options are what a Runner needs.
 type Options struct {
-	Planner    Planner
-	Own        client.Client // of the cluster that the throttle runs in
-	Clusters   Clusters
+	Planner Planner
+	// Client returns the client of a cluster whose nodes are on our hosts, and for the zero key of the throttle's own.
+	Client     func(ctx context.Context, of disruption.Key) (client.Client, error)
 	Namespaces []string         // where hosts and Machines are looked for; none: everywhere
 	Leading    func() bool      // whether this process leads: asked before each pass and write
 	Now        func() time.Time // the clock
@@ -128,7 +120,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		r.show(nil, move{})
 		return nil
 	}
-	own := r.own()
+	own := r.own(ctx)
 	hosts := marked[*objects.Host](ctx, r, own, "BareMetalHost")
 	if own.Err != nil {
 		return own.Err
@@ -187,7 +179,7 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		case next.pause, len(next.writes) == 0:
 			return nil
 		}
-		own := r.own()
+		own := r.own(ctx)
 		if h = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Host); own.Err != nil {
 			return own.Err
 		}

@@ -100,7 +100,7 @@ func newStage(t *testing.T, free int, elsewhere bool) *stage {
 
 func (s *stage) restart() {
 	s.r = New(Options{
-		Planner: s, Own: s.through(s.Own, &s.reads), Clusters: s, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
+		Planner: s, Client: s.client, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
 		NewID: func() string { s.ids++; return "command" + strconv.Itoa(s.ids) },
 		Log:   slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
@@ -159,8 +159,8 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 	})
 }
 
-// Client and Answered are of Clusters.
-func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, error) {
+// client is the Client of Options.
+func (s *stage) client(_ context.Context, of disruption.Key) (client.Client, error) {
 	switch of {
 	case disruption.Key{}:
 		return s.through(s.Own, &s.reads), nil
@@ -170,9 +170,7 @@ func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, err
 	return nil, fmt.Errorf("cluster %s is not known", of)
 }
 
-func (s *stage) Answered(_ disruption.Key, err error) error { return err }
-
-// State, Plan, Validate and Hold are those of Planner.
+// State, PlanOf, Validate and Hold are those of Planner.
 func (s *stage) State(ctx context.Context) (*disruption.State, error) {
 	st := &disruption.State{Throttle: disruption.Throttle{Waiting: s.waiting}}
 	if o := s.owner(); o != nil {
@@ -196,7 +194,7 @@ func (s *stage) State(ctx context.Context) (*disruption.State, error) {
 	return st, s.reads
 }
 
-func (s *stage) Plan(_ context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
+func (s *stage) PlanOf(_ context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
 	s.plans++
 	p := api.Plan{DryRun: s.dryRun, Blocked: s.blocked, MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
 	name := strings.TrimPrefix(s.action.Hosts[0].Machine, "metal3/")

@@ -99,7 +99,7 @@ func (r *Runner) tell(ctx context.Context, s *seen, kind, reason, text string) {
 		on := corev1.ObjectReference{
 			APIVersion: of.GroupVersion().String(), Kind: of.Kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
 		}
-		if err := r.o.Own.Create(ctx, tell.Event(on, kind, reason, text, r.o.Instance, r.o.Now())); err != nil {
+		if err := r.own(ctx).Create(ctx, tell.Event(on, kind, reason, text, r.o.Instance, r.o.Now())); err != nil {
 			r.o.Log.Debug("no Event about planned work", "object", name(o), "error", err)
 		}
 	}

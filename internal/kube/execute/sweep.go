@@ -18,7 +18,7 @@ func marked[O client.Object](ctx context.Context, r *Runner, own *objects.Server
 
 // sweep removes marks of commands that are no more. One that cannot be removed is told of, and stops nobody.
 func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*objects.Host, alive map[string]bool) error {
-	own := r.own()
+	own := r.own(ctx)
 	machines := marked[*objects.Machine](ctx, r, own, "Machine")
 	owners := append(marked[*objects.Owner](ctx, r, own, "MachineSet"), marked[*objects.Owner](ctx, r, own, "MachineDeployment")...)
 	if own.Err != nil {
@@ -78,7 +78,7 @@ func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State, alive map[
 		if id == "" || alive[id] || !ours[place{n.Cluster, n.Name}] {
 			continue
 		}
-		c, err := r.o.Clusters.Client(ctx, n.Cluster)
+		c, err := r.o.Client(ctx, n.Cluster)
 		if err == nil {
 			there := &objects.Server{Client: c}
 			now := objects.Get[*corev1.Node](ctx, there, "Node", n.Name)

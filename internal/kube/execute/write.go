@@ -60,7 +60,7 @@ func (r *Runner) write(ctx context.Context, w write, args ...any) error {
 
 // send does one change, or none: it holds for the version that was seen.
 func (r *Runner) send(ctx context.Context, w write) error {
-	c, err := r.o.Clusters.Client(ctx, w.cluster)
+	c, err := r.o.Client(ctx, w.cluster)
 	if err != nil {
 		return err
 	}

@@ -56,8 +56,6 @@ type cluster struct {
 	fault   func(string) error // instead of an answer
 	empty   string             // the kind of which a {} is answered
 
-	annotate map[string]string // all objects
-
 	others map[string]client.Client // workload clusters by NAMESPACE/NAME
 	silent time.Duration            // for how long all others do not answer
 	kept   []disruption.Key
@@ -131,11 +129,6 @@ func (c *cluster) list(ctx context.Context, of client.WithWatch, list client.Obj
 	if err != nil {
 		return err
 	}
-	for _, item := range items {
-		if c.annotate != nil {
-			item.(client.Object).SetAnnotations(c.annotate)
-		}
-	}
 	from, _ := strconv.Atoi(o.Continue)
 	to := min(from+cmp.Or(c.perPage, int(o.Limit)), len(items))
 	list.SetResourceVersion("7")
@@ -145,8 +138,8 @@ func (c *cluster) list(ctx context.Context, of client.WithWatch, list client.Obj
 	return meta.SetList(list, items[from:to])
 }
 
-// Client implements fleet.Clusters.
-func (c *cluster) Client(ctx context.Context, of disruption.Key) (client.Client, error) {
+// client is the Client of Options.
+func (c *cluster) client(ctx context.Context, of disruption.Key) (client.Client, error) {
 	if of == (disruption.Key{}) {
 		return c, nil
 	}
@@ -161,19 +154,11 @@ func (c *cluster) Client(ctx context.Context, of disruption.Key) (client.Client,
 	}
 }
 
-// Answered implements fleet.Clusters.
-func (c *cluster) Answered(of disruption.Key, err error) error {
-	if err != nil {
-		return fmt.Errorf("%v answered: %w", of, err)
-	}
-	return nil
-}
-
-// Keep implements fleet.Clusters.
-func (c *cluster) Keep(used []disruption.Key) { c.kept = used }
+// keep is the Keep of Options.
+func (c *cluster) keep(used []disruption.Key) { c.kept = used }
 
 func (c *cluster) reader() *fleet.Reader {
-	return fleet.New(fleet.Options{Clusters: c, Now: func() time.Time { return noon }})
+	return fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Now: func() time.Time { return noon }})
 }
 
 func (c *cluster) read(t testing.TB) disruption.State {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,16 +20,16 @@ import (
 // Bounds of reading workload clusters. A plan has 60 s, and allTimeout bounds all clusters of one reading together.
 const (
 	maxFault       = 600 // bytes of what a cluster answers
-	maxClusters    = 100
-	clustersAtOnce = 8
+	clustersAtOnce = 16
 	clusterTimeout = 20 * time.Second
 	allTimeout     = 30 * time.Second
+	slow           = time.Second //  what takes longer to fail is left alone
+	pause          = time.Minute // for so long
 )
 
 var (
 	errSlow = fmt.Errorf("it was not read within %v", clusterTimeout)
 	errTurn = fmt.Errorf("other clusters took the %v that there are for all of them: it is read first the next time", allTimeout)
-	errMany = fmt.Errorf("only the first %d clusters, by name, are read", maxClusters)
 )
 
 // part is what is read of one Kubernetes cluster.
@@ -54,14 +53,11 @@ func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*
 	}
 	parts := []*part{here}
 	keys := j.place(here.nodes)
-	r.options.Clusters.Keep(keys)
-	for i, key := range keys {
+	r.options.Keep(keys)
+	for _, key := range keys {
 		parts = append(parts, &part{Cluster: disruption.Cluster{Key: key}})
-		if i >= maxClusters {
-			parts[i+1].Fault = errMany.Error()
-		}
 	}
-	r.others(ctx, parts[1:min(len(parts), maxClusters+1)])
+	r.others(ctx, parts[1:])
 	for _, p := range parts {
 		for i := range p.nodes {
 			j.addNode(&p.nodes[i])
@@ -76,35 +72,47 @@ func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*
 	return parts
 }
 
+// silence is that of a cluster that could not be read.
+type silence struct {
+	last  time.Time
+	slow  bool // it took its time to find out: the next plans do not wait for it
+	fault error
+}
+
 // others reads workload clusters, those first that have answered, or have not been asked, and then those whose silence is
 // longest ago. What all of them take is bounded together.
 func (r *Reader) others(ctx context.Context, parts []*part) {
-	maps.DeleteFunc(r.silent, func(key disruption.Key, _ time.Time) bool {
-		return !slices.ContainsFunc(parts, func(p *part) bool { return p.Key == key })
-	})
 	parts = slices.Clone(parts)
-	slices.SortStableFunc(parts, func(a, b *part) int { return r.silent[a.Key].Compare(r.silent[b.Key]) })
+	slices.SortStableFunc(parts, func(a, b *part) int { return r.silent[a.Key].last.Compare(r.silent[b.Key].last) })
 	bounded, cancel := context.WithTimeoutCause(ctx, allTimeout, errTurn)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(clustersAtOnce)
-	faults := make([]error, len(parts))
+	heard := make([]silence, len(parts))
 	for i, p := range parts {
 		group.Go(func() error {
-			faults[i] = r.read(bounded, p)
+			begun, was := time.Now(), r.silent[p.Key]
+			if heard[i] = was; was.slow && begun.Sub(was.last) < pause {
+				return nil
+			}
+			if err := r.read(bounded, p); errors.Is(err, errTurn) {
+				heard[i].fault = err
+			} else {
+				heard[i] = silence{time.Now(), time.Since(begun) > slow, err}
+			}
 			return nil
 		})
 	}
 	_ = group.Wait()
-	for i, err := range faults {
-		delete(r.silent, parts[i].Key)
-		if err == nil {
-			continue
+	if ctx.Err() != nil { // which is no fault of a cluster
+		return
+	}
+	r.silent = map[disruption.Key]silence{}
+	for i, p := range parts {
+		if fault := heard[i].fault; fault != nil {
+			r.silent[p.Key] = heard[i]
+			*p = part{Cluster: disruption.Cluster{Key: p.Key, Fault: ironic.Line(fault.Error(), maxFault)}}
 		}
-		if !errors.Is(err, errTurn) {
-			r.silent[parts[i].Key] = r.options.Now()
-		}
-		*parts[i] = part{Cluster: disruption.Cluster{Key: parts[i].Key, Fault: ironic.Line(err.Error(), maxFault)}}
 	}
 }
 
@@ -115,17 +123,14 @@ func (r *Reader) read(ctx context.Context, p *part) error {
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, clusterTimeout, errSlow)
 	defer cancel()
-	c, err := r.options.Clusters.Client(bounded, p.Key)
+	c, err := r.options.Client(bounded, p.Key)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	s := &objects.Server{Client: c, Account: "the account of its kubeconfig"}
 	p.nodes = objects.All(bounded, s, "Node", p.newNode)
 	p.rest(bounded, s)
-	if ctx.Err() != nil {
-		return s.Err // no fault of the cluster
-	}
-	return r.options.Clusters.Answered(p.Key, s.Err)
+	return s.Err
 }
 
 // rest reads what there is besides the nodes.

@@ -2,14 +2,21 @@ package fleet
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/component-helpers/resource"
+	helpers "k8s.io/component-helpers/resource"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -19,12 +26,15 @@ import (
 type pod struct {
 	disruption.Pod
 	uid    types.UID
-	event  time.Time // when it came, or began to go
+	came   time.Time // to its node
 	claims []string  // names of PersistentVolumeClaims
 }
 
 func (p *part) newPod(of *corev1.Pod) pod {
-	one := pod{Pod: PodOf(of), uid: of.UID, event: lastEvent(of)}
+	one := pod{Pod: PodOf(of), uid: of.UID}
+	if of.Status.StartTime != nil {
+		one.came = of.Status.StartTime.UTC()
+	}
 	if one.Cluster = p.Key; !one.Finished {
 		one.claims = claims(of.Name, of.Spec.Volumes)
 	}
@@ -64,7 +74,7 @@ func needs(p *disruption.Pod, of *corev1.Pod) {
 		p.Priority = *spec.Priority
 	}
 	// As the scheduler counts: a pod whose resize is not done yet has the larger of both sizes.
-	p.Requests = resources(resource.PodRequests(of, resource.PodResourcesOptions{UseStatusResources: true}))
+	p.Requests = resources(helpers.PodRequests(of, helpers.PodResourcesOptions{UseStatusResources: true}))
 	p.NodeSelector, p.Tolerations = spec.NodeSelector, spec.Tolerations
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
@@ -143,30 +153,196 @@ func claims(pod string, volumes []corev1.Volume) (names []string) {
 	return names
 }
 
-// lastEvent is when a pod came to its node, finished, or was told to go.
-func lastEvent(of *corev1.Pod) time.Time {
-	var last time.Time
-	if of.Status.StartTime != nil {
-		last = of.Status.StartTime.Time
-	}
-	for _, c := range of.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
-			last = latest(last, c.LastTransitionTime.Time)
+// tolerated are the taints that every pod of a DaemonSet tolerates: its controller sees to that.
+var tolerated = []corev1.Taint{
+	{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeDiskPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodePIDPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeNetworkUnavailable, Effect: corev1.TaintEffectNoSchedule}, // where they use the host's network
+}
+
+// newDaemon is the pod that a DaemonSet makes for a node.
+func (p *part) newDaemon(of *appsv1.DaemonSet) disruption.Pod {
+	one := PodOf(&corev1.Pod{ObjectMeta: of.Spec.Template.ObjectMeta, Spec: of.Spec.Template.Spec})
+	one.Key, one.Cluster, one.Owner, one.DaemonSet = keyOf(of), p.Key, "DaemonSet/"+of.Name, true
+	one.Tolerations = slices.Clip(one.Tolerations)
+	for _, t := range tolerated {
+		if t.Key != corev1.TaintNodeNetworkUnavailable || of.Spec.Template.Spec.HostNetwork {
+			one.Tolerations = append(one.Tolerations,
+				corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOpExists, Effect: t.Effect})
 		}
 	}
-	if of.Status.Phase == corev1.PodSucceeded || of.Status.Phase == corev1.PodFailed {
-		for i := range of.Status.ContainerStatuses {
-			if t := of.Status.ContainerStatuses[i].State.Terminated; t != nil {
-				last = latest(last, t.FinishedAt.Time)
+	return one
+}
+
+// enlarge raises what DaemonSets request to the most that one of their pods does: something may have changed it since.
+func (p *part) enlarge() {
+	of := by(p.daemons, func(d *disruption.Pod) disruption.Key { return d.Key })
+	for i := range p.pods {
+		name, owned := strings.CutPrefix(p.pods[i].Owner, "DaemonSet/")
+		if d := of[disruption.Key{Namespace: p.pods[i].Namespace, Name: name}]; owned && d != nil {
+			d.Requests = larger(d.Requests, p.pods[i].Requests)
+		}
+	}
+}
+
+// resources are quantities as texts.
+func resources(of corev1.ResourceList) disruption.Resources {
+	if len(of) == 0 {
+		return nil
+	}
+	all := make(disruption.Resources, len(of))
+	for name, q := range of {
+		all[string(name)] = q.String()
+	}
+	return all
+}
+
+// larger has of each resource the larger quantity.
+func larger(a, b disruption.Resources) disruption.Resources {
+	all := disruption.Resources{}
+	maps.Copy(all, a)
+	for name, text := range b {
+		if was, ok := all[name]; !ok || less(was, text) {
+			all[name] = text
+		}
+	}
+	return all
+}
+
+// smaller has of each resource the smaller quantity, and none that one of both has not.
+func smaller(a, b disruption.Resources) disruption.Resources {
+	all := disruption.Resources{}
+	for name, text := range a {
+		if other, ok := b[name]; ok {
+			if all[name] = text; less(other, text) {
+				all[name] = other
 			}
 		}
 	}
-	if of.DeletionTimestamp != nil { // which is when it must be gone
-		told := of.DeletionTimestamp.Time
-		if of.DeletionGracePeriodSeconds != nil {
-			told = told.Add(-time.Duration(*of.DeletionGracePeriodSeconds) * time.Second)
-		}
-		last = latest(last, told)
+	return all
+}
+
+// less compares quantities that Kubernetes wrote.
+func less(a, b string) bool {
+	if a == b {
+		return false
 	}
-	return last.UTC()
+	x, y := resource.MustParse(a), resource.MustParse(b)
+	return x.Cmp(y) < 0
+}
+
+// claim is a PersistentVolumeClaim.
+type claim struct {
+	disruption.Key
+	volume string // "" = not bound
+	alone  bool   // the volume can be at one node at a time
+}
+
+func newClaim(of *corev1.PersistentVolumeClaim) claim {
+	c := claim{Key: keyOf(of)}
+	if of.Status.Phase == corev1.ClaimBound {
+		c.volume = of.Spec.VolumeName
+	}
+	c.alone = !slices.ContainsFunc(of.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool {
+		return m == corev1.ReadWriteMany || m == corev1.ReadOnlyMany
+	})
+	return c
+}
+
+func newVolume(of *corev1.PersistentVolume) disruption.Volume {
+	v := disruption.Volume{Name: of.Name}
+	if of.Spec.CSI != nil {
+		v.Driver = of.Spec.CSI.Driver
+	}
+	if of.Spec.NodeAffinity != nil {
+		v.Nodes = of.Spec.NodeAffinity.Required
+	}
+	return v
+}
+
+// csiNode is how many volumes a node takes, by driver.
+type csiNode struct {
+	name   string
+	limits map[string]int
+}
+
+func newCSINode(of *storagev1.CSINode) csiNode {
+	one := csiNode{name: of.Name, limits: map[string]int{}}
+	for _, d := range of.Spec.Drivers {
+		if d.Allocatable != nil && d.Allocatable.Count != nil {
+			one.limits[d.Name] = int(*d.Allocatable.Count)
+		}
+	}
+	return one
+}
+
+// volumes fills in the volumes of pods, and how many more each node takes. Where no pod has a claim, nothing is read.
+func (p *part) volumes(ctx context.Context, s *objects.Server) {
+	users := map[disruption.Key]int{} // of claims
+	for i := range p.pods {
+		for _, name := range p.pods[i].claims {
+			users[disruption.Key{Namespace: p.pods[i].Namespace, Name: name}]++
+		}
+	}
+	if len(users) == 0 {
+		return
+	}
+	claims := by(objects.All(ctx, s, "PersistentVolumeClaim", newClaim),
+		func(c *claim) disruption.Key { return c.Key })
+	volumes := by(objects.All(ctx, s, "PersistentVolume", newVolume),
+		func(v *disruption.Volume) string { return v.Name })
+	for i := range p.pods {
+		attach(&p.pods[i], claims, volumes, users)
+	}
+	p.left(by(objects.All(ctx, s, "CSINode", newCSINode), func(n *csiNode) string { return n.name }))
+}
+
+// attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.
+func attach(
+	one *pod, bound map[disruption.Key]*claim, known map[string]*disruption.Volume, users map[disruption.Key]int,
+) {
+	for _, name := range one.claims {
+		key := disruption.Key{Namespace: one.Namespace, Name: name}
+		c := bound[key]
+		if c == nil || c.volume == "" {
+			one.Unmodelled = append(one.Unmodelled, "unbound claim "+name)
+			continue
+		}
+		v := known[c.volume]
+		if v == nil {
+			one.Unmodelled = append(one.Unmodelled, "claim "+name+", whose volume "+c.volume+" is not there")
+			continue
+		}
+		if c.alone && users[key] > 1 {
+			one.Unmodelled = append(one.Unmodelled, "claim "+name+", which it shares with another pod at its node")
+		}
+		one.Volumes = append(one.Volumes, *v)
+	}
+}
+
+// left counts the volumes that each node can still take.
+func (p *part) left(limits map[string]*csiNode) {
+	type at struct{ node, driver, volume string }
+	seen, used := map[at]bool{}, map[at]int{}
+	for i := range p.pods {
+		for _, v := range p.pods[i].Volumes {
+			if one := (at{p.pods[i].Node, v.Driver, v.Name}); !seen[one] {
+				seen[one] = true
+				used[at{node: one.node, driver: one.driver}]++
+			}
+		}
+	}
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if of := limits[n.Name]; of != nil {
+			n.VolumesLeft = of.limits
+			for driver, limit := range n.VolumesLeft {
+				n.VolumesLeft[driver] = max(0, limit-used[at{node: n.Name, driver: driver}])
+			}
+		}
+	}
 }

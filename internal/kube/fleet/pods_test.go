@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -110,30 +109,6 @@ func TestKindsOfPods(t *testing.T) {
 	}
 	if podOf(t, `,"annotations":{"karpenter.sh/do-not-disrupt":"false"}`, "", "").DoNotDisrupt {
 		t.Error("false forbids")
-	}
-}
-
-// TestWhenAPodCameOrBeganToGo is what its node tells of it.
-func TestWhenAPodCameOrBeganToGo(t *testing.T) {
-	at := func(hour int) time.Time { return time.Date(2026, 11, 24, hour, 0, 0, 0, time.UTC) }
-	const ready = `{"type":"Ready","status":"True","lastTransitionTime":"2026-11-24T09:00:00Z"}`
-	finished := `"startTime":"2026-11-24T01:00:00Z","containerStatuses":[{"state":{"terminated":{"finishedAt":"2026-11-24T03:00:00Z"}}}],"phase":`
-	fleet, _, _ := strings.Cut(file(t, "fleet.yaml"), "---\n{apiVersion: v1, kind: Pod")
-	for name, row := range map[string]struct {
-		meta, status string
-		want         time.Time
-	}{
-		"nothing":   {"", "", time.Time{}},
-		"started":   {"", `"startTime":"2026-11-24T01:00:00Z"`, at(1)},
-		"scheduled": {"", `"startTime":"2026-11-24T01:00:00Z","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-24T02:00:00Z"},` + ready + `]`, at(2)},
-		"finished":  {"", finished + `"Failed"`, at(3)},
-		"restarted": {"", finished + `"Running"`, at(1)},
-		"going":     {`,"deletionTimestamp":"2026-11-24T05:00:00Z","deletionGracePeriodSeconds":3600`, `"startTime":"2026-11-24T01:00:00Z"`, at(4)},
-	} {
-		s := clusterOf(t, fleet+"---\n"+podText(row.meta, "", row.status)+"\n").read(t)
-		if got := s.Nodes[0].LastPodEvent; s.Nodes[0].Name != "node-1" || !got.Equal(row.want) {
-			t.Errorf("%s: %v, want %v", name, got, row.want)
-		}
 	}
 }
 

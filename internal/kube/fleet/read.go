@@ -19,19 +19,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Clusters has the client of each Kubernetes cluster.
-type Clusters interface {
-	// Client returns the client of a cluster, the throttle's own for the zero key.
-	Client(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Answered notes how requests to a cluster ended, and returns what is to be said of an error.
-	Answered(of disruption.Key, err error) error
-	// Keep forgets all clusters but these.
-	Keep(used []disruption.Key)
-}
-
-// Options say what to read. Clusters is required.
+// Options say what to read. Client and Keep are required.
 type Options struct {
-	Clusters Clusters
+	// Client returns the client of a cluster, the throttle's own for the zero key.
+	Client func(ctx context.Context, of disruption.Key) (client.Client, error)
+	// Keep forgets all clusters but these.
+	Keep func(used []disruption.Key)
 	// Namespaces are where BareMetalHosts and Machines are; none: all.
 	Namespaces []string
 	Now        func() time.Time // nil: time.Now
@@ -42,7 +35,7 @@ type Reader struct {
 	options Options
 	pods    map[types.UID]place // of clusters that were read
 	went    map[place]time.Time // when a pod was missed
-	silent  map[disruption.Key]time.Time
+	silent  map[disruption.Key]silence
 }
 
 // New returns a Reader. Nothing is sent yet.
@@ -53,14 +46,14 @@ func New(o Options) *Reader {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
-	return &Reader{options: o, silent: map[disruption.Key]time.Time{}}
+	return &Reader{options: o}
 }
 
 // Read makes a State of what is there now. Throttle, and of hosts the conductor group, are the caller's to fill in:
 // Ironic knows them. Nobody may change the maps and lists in it. An error names what could not be read.
 func (r *Reader) Read(ctx context.Context) (disruption.State, error) {
 	s := disruption.State{TakenAt: r.options.Now().UTC()}
-	c, err := r.options.Clusters.Client(ctx, disruption.Key{})
+	c, err := r.options.Client(ctx, disruption.Key{})
 	if err != nil {
 		return s, err
 	}
@@ -148,7 +141,7 @@ func (r *Reader) look(parts []*part, now time.Time) {
 				continue
 			}
 			at := place{p.Key, one.Node}
-			came[at] = latest(came[at], one.event)
+			came[at] = latest(came[at], one.came)
 			if !one.Finished { // a finished one that is cleared away was gone before
 				pods[one.uid] = at
 			}

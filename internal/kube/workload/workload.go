@@ -7,54 +7,58 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// pause is for how long a cluster that did not answer is left alone: whoever looks at plans would wait for it each
-// time.
-const pause = 30 * time.Second
+// dialTimeout bounds how long a connection takes. kube.NewClient bounds each request.
+const dialTimeout = 5 * time.Second
+
+var (
+	errEmpty   = errors.New("it has nothing under the key value")
+	errRefused = errors.New("a kubeconfig in a Secret may neither run programs nor name files")
+)
 
 // Clusters has a client for each cluster. It is safe for concurrent use.
 type Clusters struct {
-	UserAgent string // that other clusters are told; set it before the first use
+	own       client.Client
+	userAgent string
 
-	own client.Client
-	mu  sync.Mutex // guards the rest
-	all map[disruption.Key]*cluster
+	mu  sync.Mutex
+	all map[disruption.Key]connection
 }
 
-// cluster is a workload cluster that was asked for.
-type cluster struct {
-	connection
-
-	secret string    // UID and version that the connection was made of; "" = there is none
-	fault  error     // why it does not answer; nil: it does
-	since  time.Time // of the fault
-	last   time.Time // that it did not answer
+// connection is a client with the Secret that it was made of, and what its connections need at the end.
+type connection struct {
+	client client.Client
+	secret string // UID and version
+	close  func()
 }
 
-// New returns Clusters that read Secrets by the client of the throttle's own cluster.
-func New(own client.Client) *Clusters {
-	return &Clusters{own: own, all: map[disruption.Key]*cluster{}}
+// New returns Clusters that read Secrets by the client of the throttle's own cluster. Other clusters are told the user agent.
+func New(own client.Client, userAgent string) *Clusters {
+	return &Clusters{own: own, userAgent: userAgent, all: map[disruption.Key]connection{}}
 }
 
 // Client returns the client of a cluster, the throttle's own for the zero key. It reads the Secret each time, and so
-// follows credentials that are renewed. There is none for 30 s after Answered was told of an error.
+// follows credentials that are renewed.
 func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client, error) {
 	if of == (disruption.Key{}) {
 		return c.own, nil
-	}
-	if err := c.away(of); err != nil {
-		return nil, err
 	}
 	secret, err := c.secret(ctx, of)
 	if err != nil {
@@ -62,67 +66,28 @@ func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one := c.entry(of)
+	was, known := c.all[of]
 	version := string(secret.UID) + "/" + secret.ResourceVersion
-	if one.secret != version {
-		made, err := connect(secret.Data["value"], c.UserAgent)
-		if err != nil {
-			return nil, fmt.Errorf("the Secret %s cannot be used: %w", secret.Name, err)
-		}
-		one.close()
-		one.connection, one.secret = made, version
+	if was.secret == version {
+		return was.client, nil
 	}
-	return one.client, nil
+	made, err := connect(secret.Data["value"], c.userAgent)
+	if err != nil {
+		return nil, fmt.Errorf("the Secret %s cannot be used: %w", secret.Name, err)
+	}
+	if known {
+		was.close()
+	}
+	made.secret = version
+	c.all[of] = made
+	return made.client, nil
 }
-
-// entry is what is known of a cluster. The caller holds mu.
-func (c *Clusters) entry(of disruption.Key) *cluster {
-	if c.all[of] == nil {
-		c.all[of] = &cluster{connection: connection{close: func() {}}}
-	}
-	return c.all[of]
-}
-
-// away says why a cluster is left alone; nil: it is not.
-func (c *Clusters) away(of disruption.Key) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if one := c.entry(of); one.fault != nil && time.Since(one.last) < pause {
-		return one.fault
-	}
-	return nil
-}
-
-// Answered notes how requests to a cluster ended, nil for well, and returns the error with the time since when it does
-// not answer. An answer that is an error, such as a 401, is one.
-func (c *Clusters) Answered(of disruption.Key, err error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	one := c.entry(of)
-	var answer apierrors.APIStatus
-	if err == nil || errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError {
-		one.fault = nil
-		return err
-	}
-	if one.fault != nil && errors.Is(err, one.fault) { // it was not even asked
-		return err
-	}
-	one.last = time.Now()
-	if one.fault == nil {
-		one.since = one.last
-	}
-	one.fault = fmt.Errorf("it does not answer since %s: %w", one.since.UTC().Format(time.RFC3339), err)
-	return one.fault
-}
-
-// Failed is Answered where the time does not matter.
-func (c *Clusters) Failed(of disruption.Key, err error) { _ = c.Answered(of, err) }
 
 // Keep forgets all clusters but these.
 func (c *Clusters) Keep(used []disruption.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.all, func(key disruption.Key, one *cluster) bool {
+	maps.DeleteFunc(c.all, func(key disruption.Key, one connection) bool {
 		forgotten := !slices.Contains(used, key)
 		if forgotten {
 			one.close()
@@ -146,4 +111,53 @@ func (c *Clusters) secret(ctx context.Context, of disruption.Key) (*corev1.Secre
 		return nil, fmt.Errorf("the Secret %s cannot be read: %w", name, err)
 	}
 	return secret, nil
+}
+
+// connect makes a client of a kubeconfig. Nothing is sent yet.
+func connect(kubeconfig []byte, userAgent string) (c connection, err error) {
+	to, err := config(kubeconfig)
+	if err != nil {
+		return c, err
+	}
+	to.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	if to.Proxy == nil {
+		to.Proxy = http.ProxyFromEnvironment // client-go keeps transports without it for ever, one for each renewal
+	}
+	transport, err := rest.TransportFor(to)
+	if err != nil {
+		return c, err
+	}
+	c.close = func() { utilnet.CloseIdleConnectionsFor(transport) }
+	c.client, err = kube.NewClient(&rest.Config{Host: to.Host, Transport: transport, UserAgent: userAgent})
+	return c, err
+}
+
+// config reads a kubeconfig. Whoever writes the Secret chooses the server and the credentials; to let them have
+// programs run or files read here would give them the throttle's pod.
+func config(kubeconfig []byte) (*rest.Config, error) {
+	if len(kubeconfig) == 0 {
+		return nil, errEmpty
+	}
+	c, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	for name, user := range c.AuthInfos {
+		if user.Exec != nil || user.AuthProvider != nil || user.TokenFile+user.ClientCertificate+user.ClientKey != "" {
+			return nil, fmt.Errorf("user %.80q: %w", name, errRefused)
+		}
+	}
+	for name, cluster := range c.Clusters {
+		if cluster.CertificateAuthority != "" {
+			return nil, fmt.Errorf("cluster %.80q: %w", name, errRefused)
+		}
+	}
+	to, err := clientcmd.NewDefaultClientConfig(*c, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(to.Host, "://") {
+		to.Host = "https://" + to.Host
+	}
+	return to, nil
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -101,13 +99,13 @@ func TestWhatGivesNoClient(t *testing.T) {
 			if row.kubeconfig != "" {
 				m.hold(t, strings.TrimPrefix(row.kubeconfig, "-"))
 			}
-			if c, err := workload.New(m).Client(t.Context(), blue); c != nil || err == nil || !strings.Contains(err.Error(), row.want) {
+			if c, err := workload.New(m, "it").Client(t.Context(), blue); c != nil || err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v, want %s", err, row.want)
 			}
 		})
 	}
 	m := newManagement()
-	if c, err := workload.New(m).Client(t.Context(), disruption.Key{}); err != nil || c != client.Client(m) || m.asked != 0 {
+	if c, err := workload.New(m, "it").Client(t.Context(), disruption.Key{}); err != nil || c != client.Client(m) || m.asked != 0 {
 		t.Errorf("the own cluster: %v, %v, %d requests", c, err, m.asked)
 	}
 }
@@ -134,8 +132,7 @@ func TestCredentialsAreFollowed(t *testing.T) {
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	m := newManagement()
-	clusters := workload.New(m)
-	clusters.UserAgent = "it"
+	clusters := workload.New(m, "it")
 	ask := func(token string) {
 		t.Helper()
 		m.hold(t, kubeconfig(server.URL, fmt.Sprintf(", certificate-authority-data: %q", base64.StdEncoding.EncodeToString(authority)), "token: "+token))
@@ -165,42 +162,4 @@ func TestCredentialsAreFollowed(t *testing.T) {
 	}
 	clusters.Keep(nil)
 	<-closed
-}
-
-// TestAClusterThatDoesNotAnswerIsLeftAlone for a while.
-func TestAClusterThatDoesNotAnswerIsLeftAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newManagement()
-		m.hold(t, kubeconfig("192.0.2.1:6443", "", "token: a"))
-		clusters := workload.New(m)
-		client := func() error {
-			_, err := clusters.Client(t.Context(), blue)
-			return err
-		}
-		away := errors.New("connection refused")
-		const since = "it does not answer since 2000-01-01T00:00:00Z: connection refused"
-		if err := clusters.Answered(blue, away); err == nil || err.Error() != since || !errors.Is(err, away) {
-			t.Errorf("%v, want %s", err, since)
-		}
-		asked := m.asked
-		<-time.After(30*time.Second - 1)
-		err := client()
-		if err == nil || err.Error() != since || m.asked != asked {
-			t.Errorf("%v after %d requests", err, m.asked-asked)
-		}
-		clusters.Failed(blue, err) // who was not let through tells nothing new
-		<-time.After(1)
-		if err := client(); err != nil {
-			t.Errorf("after 30 s: %v", err)
-		}
-		if err := clusters.Answered(blue, away); err == nil || err.Error() != since {
-			t.Errorf("%v, want the time of the first error", err)
-		}
-		if err := clusters.Answered(blue, nil); err != nil || client() != nil {
-			t.Errorf("it answers: %v, %v", err, client())
-		}
-		if err := clusters.Answered(blue, apierrors.NewUnauthorized("expired")); !apierrors.IsUnauthorized(err) || client() != nil {
-			t.Errorf("a 401: %v, %v", err, client())
-		}
-	})
 }

@@ -1,0 +1,199 @@
+package disruption_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
+)
+
+// TestBounds of ten empty hosts: so many go, and the next one stays for a reason.
+func TestBounds(t *testing.T) {
+	const pool = "MachineDeployment metal3/p-0"
+	unready := func(n int) func(l *lab) {
+		return func(l *lab) {
+			for i := 10 - n; i < 10; i++ {
+				l.s.Nodes[i].Ready = false
+			}
+		}
+	}
+	own := func(text string) func(l *lab) { return func(l *lab) { l.s.Pools[0].Policy.Budgets = bounds(text) } }
+	wanted := func(n int) func(l *lab) { return func(l *lab) { l.s.Pools[0].Replicas = n } }
+	for _, row := range []struct {
+		name    string
+		budgets string
+		change  func(l *lab)
+		want    int
+		why     string
+	}{
+		{"all serve", "3,ready:0", func(*lab) {}, 3, pool + ": 3 more may be disrupted (budget 3)"},
+		{"no budgets", "", func(*lab) {}, 1, "(budget 10% of 10)"},
+		{"one is not Ready", "3,ready:0", unready(1), 2, "(budget 3, and 1 of its hosts are not Ready, missing, too many, or being disrupted)"},
+		{"both at once count once", "3,ready:0", func(l *lab) { l.s.Nodes[9].Ready, l.s.Hosts[9].Machine.Deleting = false, true }, 2, ""},
+		{"one has no Node yet", "3,ready:0", func(l *lab) { l.s.Hosts[9].Node = "" }, 2, ""},
+		{"one is wanted and missing", "3,ready:0", wanted(11), 2, ""},
+		{"nine stay Ready", "3,ready:9", func(*lab) {}, 1, pool + ": 8 of its Ready hosts would stay (budget ready:9)"},
+		{"all of the pool stay Ready", "1", own("3,ready:100%"), 0, "9 of its Ready hosts would stay (budget ready:100% of 10)"},
+		{"one of two stays Ready", "9,ready:1", unready(8), 1, "(budget 9, and 8 of its"},
+		{"the pool's budget", "3", own("1"), 1, ""},
+		{"two are too many: they count as gone", "3", wanted(8), 1, ""},
+		{"and are none of those that stay", "100%,ready:7", wanted(8), 1, "6 of its Ready hosts would stay"},
+		{"never more than it wants", "100,ready:0", wanted(2), 2, pool + " wants 2 hosts, and no more can be taken from it"},
+		{"one that cannot be read", "3", func(l *lab) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "some"}) }, 0, "which cannot be read"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := newLab(10)
+			if l.c.Budgets = nil; row.budgets != "" {
+				l.c.Budgets = bounds(row.budgets)
+			}
+			row.change(l)
+			p := l.plan(t)
+			if len(p.Actions) != row.want || row.why != "" && (len(p.Later) == 0 || !strings.Contains(p.Later[0].Note, row.why)) {
+				t.Errorf("%d hosts go: %+v", len(p.Actions), p.Later)
+			}
+		})
+	}
+}
+
+// TestHold: what holds everything up.
+func TestHold(t *testing.T) {
+	for want, throttle := range map[string]disruption.Throttle{
+		"": {Limit: 20},
+		"1 host that is not planned waits for a slot: nothing is carried out before it has one":     {Waiting: 1},
+		"3 hosts that are not planned wait for slots: nothing is carried out before they have them": {Waiting: 3},
+		"how Ironic stands is not known: its nodes were not read of late":                           {Stale: true, Waiting: 3},
+		"the breaker is not CLOSED: a, ironic":                                                      {OpenBreakers: []string{"ironic", "a"}, Waiting: 3},
+		"the breaker is not CLOSED: a, b, c, d, e and 1 more":                                       {OpenBreakers: []string{"f", "e", "d", "c", "b", "a"}},
+		"paused: rack-1": {PausedGroups: []string{"rack-1"}},
+		"the limit is 1: planned work leaves a slot free for others, so it never starts": {Limit: 1},
+	} {
+		l := newLab(2)
+		l.s.Throttle = throttle
+		blind := throttle.Stale || throttle.OpenBreakers != nil || throttle.PausedGroups != nil
+		if p := l.plan(t); throttle.Hold() != want || p.Blocked != want || (len(p.Actions) == 0) != blind {
+			t.Errorf("%q, blocked %q with %q; want %q", throttle.Hold(), p.Blocked, told(p), want)
+		}
+	}
+}
+
+// TestDryRun: the setting and the pool both allow it.
+func TestDryRun(t *testing.T) {
+	for _, row := range []struct{ setting, pool, dry bool }{{false, false, true}, {false, true, true}, {true, false, true}, {true, true, false}} {
+		l := newLab(1)
+		l.c.Execute, l.s.Pools[0].Execute = row.setting, row.pool
+		if p := l.plan(t); p.DryRun != row.dry || len(p.Actions) != 1 {
+			t.Errorf("%+v: dry run %v with %q", row, p.DryRun, told(p))
+		}
+	}
+}
+
+// TestPrices: what a host costs, and what its release saves by what the plan itself does.
+func TestPrices(t *testing.T) {
+	lease := func(w *float64, perHour float64, ends ...time.Duration) disruption.Price {
+		p := disruption.Price{WattsBusy: w, LeasePerHour: &perHour}
+		for _, d := range ends {
+			p.LeaseEnds = new(noon.Add(d))
+		}
+		return p
+	}
+	for name, row := range map[string]struct {
+		tariff float64 // 0: none
+		price  disruption.Price
+		cost   string // "" = not known
+		saves  float64
+		words  string
+	}{
+		"watts and tariff":        {0.25, watts(400), "0.1", 0.1, "power off saves 0.1 an hour (400 W)"},
+		"watts without tariff":    {0, watts(400), "", 0, "watts have no price without a tariff"},
+		"tariff without watts":    {0.25, lease(nil, 1.5), "", 0, "watts-busy is not set; its lease goes on: lease-ends is not set"},
+		"with lease":              {0.25, lease(new(400.0), 1.5), "1.6", 0.1, "its lease goes on"},
+		"a lease that can end":    {0, lease(nil, 2, 0), "2", 2, "the end of its lease saves 2 an hour: hand it back"},
+		"a lease that ends later": {0, lease(nil, 2, 1), "2", 0, "its lease goes on until 2026"},
+		"both":                    {0.25, lease(new(400.0), 2, 0), "2.1", 2.1, "hand it back"},
+		"nothing":                 {0.25, disruption.Price{}, "", 0, "watts-busy is not set"},
+		"prepaid":                 {0.25, disruption.Price{Prepaid: true, WattsBusy: new(400.0)}, "0", 0, "nothing: it is paid for already"},
+		"zero":                    {0.25, watts(0), "0", 0, "power off saves nothing"},
+		"next to nothing":         {1, watts(1e-300), "", 0, "power off saves nothing"},
+		"little, and it counts":   {1, watts(1e-5), "1e-08", 1e-8, "power off saves 1e-08 an hour (1e-05 W)"},
+	} {
+		l := used("1", "1")
+		l.s.Pods[1].DoNotDisrupt = true
+		l.c.MaxPayback, l.s.Hosts[0].Price = disruption.Never, row.price
+		if l.c.TariffPerKWh = nil; row.tariff > 0 {
+			l.c.TariffPerKWh = &row.tariff
+		}
+		said := map[string]string{}
+		for _, c := range l.explain(t, "h-0").Conditions {
+			said[c.Type] = c.Message
+		}
+		if row.cost != "" && said["Price"] != fmt.Sprintf("it costs %s an hour", row.cost) || !strings.Contains(said["Saving"], row.words) {
+			t.Errorf("%s: %q; %q", name, said["Price"], said["Saving"])
+		}
+		p := l.plan(t)
+		if (len(p.Actions) == 1) != (row.saves > 0) || row.saves > 0 && math.Abs(p.Actions[0].SavingPerHour-row.saves) > 1e-12 {
+			t.Errorf("%s: %+v", name, p.Actions)
+			continue
+		}
+		if row.saves > 0 {
+			h := p.Actions[0].Hosts[0]
+			if h.HandBack != strings.Contains(said["Saving"], "hand it back") || h.PowerOff != strings.Contains(said["Saving"], "W)") {
+				t.Errorf("%s: %+v", name, h)
+			}
+		}
+	}
+	for _, price := range []disruption.Price{watts(math.NaN()), watts(-1), watts(math.Inf(1)), lease(new(1.0), -1)} {
+		l := used("1", "1")
+		l.s.Hosts[0].Price = price
+		p, err := disruption.Plan(t.Context(), &l.s, l.c, l.now)
+		if err == nil && len(p.Actions) == 1 && p.Actions[0].Hosts[0].Name == "metal3/h-0" {
+			t.Errorf("%+v is believed: %q", price, told(p))
+		}
+	}
+}
+
+func TestNumbersOfActions(t *testing.T) {
+	empty := func() *lab { return newLab(1) }
+	replaced := func() *lab { l := used("6"); l.spare(100); l.spare(150); return l }
+	several := func() *lab { l := used("1", "1", "1"); l.s.Pods[2].DoNotDisrupt = true; l.spare(100); return l }
+	same := func(*lab) {}
+	for name, row := range map[string]struct {
+		lab             func() *lab
+		change          func(l *lab)
+		minutes         float64
+		peak            int
+		saving, payback float64 // payback in minutes
+		evidence        string  // one of them
+	}{
+		"empty":                   {empty, same, 20, 1, 0.1, 20, "no pod came or went for 24h0m0s, and consolidateAfter is 30s"},
+		"a release is guessed":    {empty, func(l *lab) { l.s.Throttle.ReleaseMinutes = 0 }, 30, 1, 0.1, 30, "how long slots are held is not all known yet: 30 minutes are taken"},
+		"replaced":                {replaced, same, 35, 2, 0.075, 31.0 + 2.0/3, "what is released costs 0.1 an hour"},
+		"replaced, of few slots":  {replaced, func(l *lab) { l.s.Throttle.Limit = 7 }, 35, 1, 0.075, 31.0 + 2.0/3, ""},
+		"a deployment is guessed": {replaced, func(l *lab) { l.s.Throttle.DeployMinutes = 0 }, 50, 2, 0.075, 36.0 + 2.0/3, ""},
+		"several":                 {several, same, 40, 2, 0.2, 20, "what is released costs 0.2 an hour"},
+		"several, of a group with few slots": {several, func(l *lab) {
+			l.s.Throttle.Groups, l.s.Hosts[0].ConductorGroup = map[string]int{"rack": 4}, "rack"
+		}, 40, 1, 0.2, 20, ""},
+	} {
+		l := row.lab()
+		row.change(l)
+		a := l.plan(t).Actions[0]
+		got := []float64{a.SlotMinutes, float64(a.PeakSlots), math.Round(a.SavingPerHour*1e9) / 1e9, math.Round(*a.PaybackHours*60*1e6) / 1e6}
+		if diff := cmp.Diff([]float64{row.minutes, float64(row.peak), row.saving, math.Round(row.payback*1e6) / 1e6}, got); diff != "" {
+			t.Errorf("%s: slot-minutes, slots, saving, payback in minutes (-want +got):\n%s", name, diff)
+		}
+		if len(a.ID) != 16 || !strings.Contains(strings.Join(a.Evidence, "\n"), row.evidence) {
+			t.Errorf("%s: %q: %q", name, a.ID, a.Evidence)
+		}
+	}
+	a := replaced().plan(t).Actions[0]
+	if a.Decision != api.PlanReplace || a.Saving != "power off saves 0.1 an hour (400 W); less 0.025 an hour for metal3/s-1" {
+		t.Error(a.Saving)
+	}
+}
