@@ -21,10 +21,9 @@ const (
 	maxCAFile    = 4 << 20
 )
 
-// WithBearerTokenFile shows the throttle the token in a file, such as that of a service
-// account, with each call. The file is looked at before each call and read again when
-// it has changed; a call without a usable token sends nothing and returns a *FieldError
-// of the field "token file". A token travels by https alone, or to loopback: NewClient
+// WithBearerTokenFile shows the throttle the token in a file, such as that of a service account, with each call. The
+// file is looked at before each call and read again when it has changed; a call without a usable token sends nothing
+// and returns a *FieldError of the field "token file". A token travels by https alone, or to loopback: NewClient
 // refuses other URLs. No redirect is followed with it. "" is ignored.
 func WithBearerTokenFile(path string) Option {
 	return func(c *Client) {
@@ -34,9 +33,8 @@ func WithBearerTokenFile(path string) Option {
 	}
 }
 
-// WithRootCAs believes the certificates in a file, in PEM form, instead of those of the
-// system, in a throttle reached by https. It is read once, by NewClient. "" is ignored.
-// It does not go together with WithHTTPClient.
+// WithRootCAs believes the certificates in a file, in PEM form, instead of those of the system, in a throttle reached
+// by https. It is read once, by NewClient. "" is ignored. It does not go together with WithHTTPClient.
 func WithRootCAs(file string) Option {
 	return func(c *Client) { c.rootCAs = file }
 }
@@ -131,8 +129,7 @@ func (t *tokenFile) authorize(req *http.Request) error {
 	return nil
 }
 
-// now is the token. A file that was replaced is another one, or has another size or
-// time.
+// now is the token. A file that was replaced is another one, or has another size or time.
 func (t *tokenFile) now() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

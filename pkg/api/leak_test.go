@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMain fails when goroutines outlive the tests. goleak would do it; this module
-// requires no other, not even for its tests.
+// TestMain fails when goroutines outlive the tests. goleak would do it; this module requires no other, not even for
+// its tests.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if left := leaked(); code == 0 && left != "" {
@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaked is the stacks of goroutines that have not ended in ten seconds, besides the caller's
-// and that of signals, which go test uses.
+// leaked is the stacks of goroutines that have not ended in ten seconds, besides the caller's and that of signals,
+// which go test uses.
 func leaked() string {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
