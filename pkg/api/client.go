@@ -37,7 +37,8 @@ type Client struct {
 	timeout time.Duration
 	planned time.Duration // timeout of calls that make a plan
 	rootCAs string        // file; "" = the system's
-	token   *tokenFile    // nil: none
+
+	tokenFile string // "" = no token is shown
 }
 
 // Option changes a Client while it is made.
@@ -152,7 +153,7 @@ func (c *Client) send(ctx context.Context, x exchange) ([]byte, error) {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if err := c.token.authorize(req); err != nil {
+	if err := c.authorize(req); err != nil {
 		return nil, err
 	}
 	resp, err := c.http.Do(req)
