@@ -53,7 +53,7 @@ var table = map[string]imports{
 		tests:   []string{"internal/rig/lab"},
 	},
 	"cmd/ironic-throttle-lab": {house: []string{"internal/rig/lab"}},
-	"internal/cli":            {outside: []string{cobra, pflag, terminal}},
+	"internal/cli":            {house: []string{"internal/nearest"}, outside: []string{cobra, pflag, terminal}},
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
