@@ -127,16 +127,11 @@ func recordOf(a api.PlanAction, id string, now time.Time) record {
 
 // complete enters what the cluster says, and fails where that is not what the action was made for.
 func (r *record) complete(s *seen) error {
-	_, marked := s.machine.Annotations[deleteMark]
 	switch claims := infrastructure(s.machine); {
-	case !found(s.host) || deleted(s.host):
-		return fmt.Errorf("host %s is gone", r.Host)
 	case s.host.Labels[commandMark] != "" || s.host.Annotations[commandMark] != "":
 		return fmt.Errorf("host %s is part of another command", r.Host)
 	case claims == "" || consumer(s.host) != claims:
 		return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", r.Host, consumer(s.host), r.Machine)
-	case marked:
-		return fmt.Errorf("its Machine %s has the annotation %s already", r.Machine, deleteMark)
 	case s.node.away != nil:
 		return s.node.away
 	case s.machine.Status.NodeRef.Name != r.Node || !found(s.node):
