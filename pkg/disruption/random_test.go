@@ -114,6 +114,12 @@ func mixed(seed uint64, calm bool) *lab {
 
 func seeded(seed uint64, calm bool) *lab { return randomLab(rand.New(rand.NewPCG(seed, 21)), calm) }
 
+// wider is a calm cluster of so many hosts.
+func wider(seed uint64, hosts int) *lab {
+	m := &maker{chooser: rand.New(rand.NewPCG(seed, 22)), l: newLab(0), calm: true}
+	return m.fill(hosts)
+}
+
 // dense is a cluster in which host 0 alone may go, and a free host may come.
 func dense(seed uint64) *lab {
 	m := &maker{chooser: rand.New(rand.NewPCG(seed, 23)), l: newLab(0), calm: true, dense: true}
@@ -173,9 +179,6 @@ func (m *maker) policy(p *disruption.PoolPolicy) {
 	}
 	if m.rarely(3) {
 		p.Budgets = budget.List{m.budget(), {MinReady: fmt.Sprint(m.IntN(4))}}
-	}
-	if m.rarely(4) {
-		p.PreemptibleOptions = new(m.IntN(3))
 	}
 }
 
@@ -262,7 +265,7 @@ func (m *maker) price(h *disruption.Host) {
 	case 0:
 		h.Price = disruption.Price{}
 	case 1:
-		h.Price.WattsBusy = new(-1.0)
+		h.Price.WattsBusy = nil
 	case 2:
 		h.Price.Prepaid = true
 	case 3:
@@ -275,7 +278,6 @@ func (m *maker) price(h *disruption.Host) {
 		h.Price.WattsIdle = nil
 	}
 	h.Class = pick(m, "", "", "a", "b")
-	h.Preemptible = m.rarely(4)
 }
 
 func (m *maker) drift(h *disruption.Host) {
@@ -337,7 +339,6 @@ func (m *maker) budgets() {
 
 func (m *maker) settings() {
 	c := &m.l.c
-	c.PreemptibleOptions = m.IntN(3)
 	if m.used && !m.rarely(3) {
 		return
 	}
