@@ -33,7 +33,6 @@ func TestNotBefore15Seconds(t *testing.T) {
 	}
 }
 
-// TestAnyChangeAbandonsThePlan, and so does one that nobody but Plan could have made.
 func TestAnyChangeAbandonsThePlan(t *testing.T) {
 	empty := func() *lab { return newLab(4) }
 	multi := func() *lab { return used("2", "2", "4") }
@@ -59,10 +58,7 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 		{"another Node", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Node, l.s.Nodes[0].Name = "other", "other" }},
 		{"another cluster", empty, far},
 		{"another node of Ironic's", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].NodeUUID = "other" }},
-		{"another pool", empty, func(_ *lab, p *api.Plan) { p.Actions[0].Pool = "MachineSet metal3/p-0" }},
-		{"twice", empty, func(_ *lab, p *api.Plan) { p.Actions = append(p.Actions, p.Actions[0]) }},
 		{"no hosts", empty, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts = nil }},
-		{"a reason that it has not", empty, func(_ *lab, p *api.Plan) { p.Actions[0].Reason = api.PlanDrifted }},
 		{"do-not-disrupt", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].DoNotDisrupt = true }},
 		{"a smaller budget", empty, func(l *lab, _ *api.Plan) { l.c.Budgets = bounds("1,ready:0") }},
 		{"one must stay Ready", empty, func(l *lab, _ *api.Plan) { l.c.Budgets = bounds("100%,ready:1") }},
