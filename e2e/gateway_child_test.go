@@ -18,7 +18,7 @@ type gateway struct {
 	url string // as BMO's IRONIC_ENDPOINT would name it, without /v1
 }
 
-var gatewayLine = regexp.MustCompile(`msg="gateway in front of Ironic" url=(\S+)`)
+var gatewayLine = regexp.MustCompile(`msg="gateway listening" url=(\S+)`)
 
 // roomForAll is a limit that no test reaches.
 const roomForAll = "MAX_CONCURRENT_PROVISIONING_HOSTS=1000"

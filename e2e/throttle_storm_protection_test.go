@@ -94,7 +94,7 @@ func TestStormProtection(t *testing.T) {
 	if b.State == "CLOSED" || len(b.Causes) != 1 || b.Causes[0].Count != 3 || len(b.Causes[0].Hosts) != 3 {
 		t.Errorf("breaker %+v", b)
 	}
-	if n := s.log.Count("circuit breaker", "scope=ironic", "to=OPEN", "count=3"); n != 1 {
+	if n := s.log.Count("breaker opened", "scope=ironic", "to=OPEN", "count=3"); n != 1 {
 		t.Errorf("the log tells it %d times", n)
 	}
 

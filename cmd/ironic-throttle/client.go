@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -85,6 +86,10 @@ func anyWidth[T any](text func(T) string) func(T, int) string {
 func (r remote) explain(err error) error {
 	if code, _ := cli.Code(err); code != cli.Unreachable {
 		return err
+	}
+	var answer *api.Error
+	if errors.As(err, &answer) && answer.Message == http.StatusText(answer.Code) { // it has no words of ours
+		err = fmt.Errorf("something answered there that is not ironic-throttle: HTTP %d", answer.Code)
 	}
 	text := r.server + " is what --server says, or " + serverVariable
 	var late interface{ Timeout() bool }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -17,9 +18,7 @@ last, since when it waits, and when its turn may come. Of each pool that has a q
 its own the first hosts are shown, 20 or as --limit says.
 
 With --namespace or --reason hosts that are stopped or silent are shown too: they stand
-in no order until they ask again, and have no place. 'why' tells more of one host.
-
-Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
+in no order until they ask again, and have no place. 'why' tells more of one host.`
 
 const queueExample = `  ironic-throttle queue
   ironic-throttle queue --namespace metal3 --limit 100
@@ -34,7 +33,7 @@ func (p *process) queueCommand() *cobra.Command {
 	query := api.QueueQuery{Limit: statusview.QueueRows}
 	cmd := &cobra.Command{
 		Use: "queue", Short: "show who waits, in which order",
-		Long: queueHelp, Example: queueExample, Args: cobra.NoArgs,
+		Long: queueHelp, Example: queueExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if query.Limit < 0 || query.Limit > maxQueueRows {
 				return fmt.Errorf("--limit %d: must be 0..%d", query.Limit, maxQueueRows)
@@ -56,8 +55,6 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
 	completeWords(cmd, "reason", noReasons())
-	completeFlag(cmd, "namespace", to.complete(namespacesOf))
-	completeFlag(cmd, "pool", to.complete(poolsOf))
 	return cmd
 }
 

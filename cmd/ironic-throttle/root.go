@@ -16,14 +16,14 @@ alone; logs and errors go to stderr.`
 const rootExample = `  # the throttle beside an Ironic
   IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve &
 
-  # may this host be provisioned now?
-  ironic-throttle check metal3/host-0
-
-  # who holds the slots?
+  # who holds the slots, and who waits?
   ironic-throttle status --watch
 
   # why does this host wait, and what can I do?
   ironic-throttle why metal3/host-0
+
+  # may this host be provisioned now? (without --dry-run a yes takes a slot)
+  ironic-throttle check metal3/host-0 --dry-run
 
   # which hosts have failed, and why does none start?
   ironic-throttle holds

@@ -43,11 +43,11 @@ func (p *process) serveCommand() *cobra.Command {
 	var advanced bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "watch Ironic and answer who may start",
-		Long: serveHelp, Example: serveExample, Args: cobra.NoArgs,
+		Long: serveHelp, Example: serveExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if advanced {
 				config.ShowAdvanced(cmd.Flags())
-				_, err := fmt.Fprint(p.Stdout, cmd.Flags().FlagUsages())
+				_, err := fmt.Fprint(p.Stdout, cmd.Flags().FlagUsagesWrapped(helpWidth))
 				return err
 			}
 			return p.serve(cmd.Context(), config.Sources{Flags: cmd.Flags()}, readyFile)
@@ -57,8 +57,16 @@ func (p *process) serveCommand() *cobra.Command {
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&readyFile, "ready-file", "", cli.ReadyFileHelp)
 	cmd.Flags().BoolVar(&advanced, "help-advanced", false, "show the flags of the advanced settings")
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error { // a template of our own would cost 10 MB
+		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nExamples:\n%s\n\nFlags:\n%s%s", cmd.UseLine(), cmd.Example,
+			cmd.LocalFlags().FlagUsagesWrapped(helpWidth), cmd.InheritedFlags().FlagUsages())
+		return err
+	})
 	return cmd
 }
+
+// helpWidth is how long the lines of the settings' flags are, columns.
+const helpWidth = 120
 
 func (p *process) serve(ctx context.Context, from config.Sources, readyFile string) error {
 	c, warnings, err := config.Load(from)

@@ -132,6 +132,6 @@ func TestHotReloadOfTheCeiling(t *testing.T) {
 			s.says("host-3", api.ReasonHeldSlot)
 			s.says("host-4", api.ReasonFull)
 		}
-		s.expect(2, "the limit has changed")
+		s.expect(2, `msg="limit changed" pool=`)
 	})
 }

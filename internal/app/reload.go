@@ -39,20 +39,20 @@ func (a *App) tellStart() {
 	a.tellWarnings(f)
 	a.log.Info("listening", "api", addressOf(a.listeners.API), "health", addressOf(a.listeners.Health), "metrics", addressOf(a.listeners.Metrics))
 	if url := a.LocalURL(); url != "" {
-		a.log.Info("the API is open to everybody on loopback", "url", url)
+		a.log.Info("API open without a token on loopback", "url", url)
 	}
 	if a.gateway != nil {
-		a.log.Info("gateway in front of Ironic", "url", a.GatewayURL())
+		a.log.Info("gateway listening", "url", a.GatewayURL())
 	}
 	if few := httpserve.Descriptors(); httpserve.ConnsWithin(few) < httpserve.MaxConns {
-		a.log.Warn("this process may have few descriptors (ulimit -n): its listeners take fewer connections",
+		a.log.Warn("few descriptors (ulimit -n): listeners take fewer connections",
 			"descriptors", few, "connections", httpserve.ConnsWithin(few))
 	}
 }
 
 func (a *App) tellWarnings(f *force) {
 	for _, w := range f.warnings {
-		a.log.Warn("setting", "warning", w)
+		a.log.Warn("configuration warning", "warning", w)
 	}
 }
 
@@ -96,8 +96,10 @@ func (a *App) apply(u config.Update) {
 		case was == is:
 		case key == "mode":
 			a.log.Info("mode changed", "was", was, "is", is)
+		case key == "maxConcurrentProvisioningHosts":
+			a.log.Info("limit changed", "was", was, "is", is)
 		default:
-			a.log.Info("setting changed by the config file", "setting", key, "was", was, "is", is)
+			a.log.Info("setting changed", "setting", key, "was", was, "is", is)
 		}
 	}
 	a.tellWarnings(next)
@@ -105,8 +107,8 @@ func (a *App) apply(u config.Update) {
 
 // refuse keeps what is in force and lets everybody see why.
 func (a *App) refuse(old *force, u config.Update) {
-	a.log.Error("the config file is refused, nothing was changed", "file", old.config.File, "error", u.Err)
+	a.log.Error("config file refused, nothing was changed", "file", old.config.File, "error", u.Err)
 	next := newForce(old.config, u.Warnings)
-	next.warnings = append(next.warnings, "the config file is refused, what was in force before stays: "+u.Err.Error())
+	next.warnings = append(next.warnings, "config file refused, what was in force before stays: "+u.Err.Error())
 	a.force.Store(next)
 }

@@ -63,7 +63,7 @@ func TestHotReloadOfLimits(t *testing.T) {
 		// Broken: nothing changes, and everybody can see why.
 		write("maxConcurrentProvisioningHosts: 0")
 		s.pass(10 * time.Second)
-		demand(2, "2", "the config file is refused, what was in force before stays: MAX_CONCURRENT_PROVISIONING_HOSTS")
+		demand(2, "2", "config file refused, what was in force before stays: MAX_CONCURRENT_PROVISIONING_HOSTS")
 
 		// Lowered below what is occupied: nobody loses a slot.
 		write("maxConcurrentProvisioningHosts: 1\nleaseTtl: 9m")
@@ -77,10 +77,10 @@ func TestHotReloadOfLimits(t *testing.T) {
 			words []string
 			want  int
 		}{
-			{[]string{"setting changed by the config file", "setting=maxConcurrentProvisioningHosts", "was=1", "is=2"}, 1},
-			{[]string{"setting changed by the config file", "setting=maxConcurrentProvisioningHosts", "was=2", "is=1"}, 1},
-			{[]string{"setting changed by the config file", "setting=tenantWeights", `is="ns-01=3"`}, 1},
-			{[]string{"the config file is refused"}, 1},
+			{[]string{"limit changed", "was=1", "is=2"}, 1},
+			{[]string{"limit changed", "was=2", "is=1"}, 1},
+			{[]string{"setting changed", "setting=tenantWeights", `is="ns-01=3"`}, 1},
+			{[]string{"config file refused"}, 1},
 			{[]string{"level=WARN", "BMO_CONCURRENCY", "is greater than the limit"}, 1},
 		} {
 			if n := s.log.count(row.words...); n != row.want {

@@ -29,38 +29,11 @@ func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.C
 	root.SetFlagErrorFunc(FlagError)
 	root.AddCommand(commands...)
 	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "print the version", Args: NoArgs,
 		Long: "Prints version, commit, Go version and platform of this binary.",
 		RunE: func(*cobra.Command, []string) error { return p.printVersion(root.Name()) },
 	})
-	root.SetHelpCommand(helpCommand(root))
 	return root
-}
-
-// helpCommand is cobra's, but an unknown command is wrong use here too.
-func helpCommand(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use: "help [command]", Short: "show the help of a command",
-		ValidArgsFunction: func(
-			_ *cobra.Command, args []string, begun string,
-		) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-			if cmd, rest, err := root.Find(args); err == nil && len(rest) == 0 {
-				for _, sub := range cmd.Commands() {
-					if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
-						names = append(names, sub.Name())
-					}
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			cmd, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
-				return NoSuchCommand(root, args)
-			}
-			return cmd.Help()
-		},
-	}
 }
 
 // NoSuchCommand refuses what is no command and names those that are like it.
@@ -72,6 +45,20 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 	}
+	return err
+}
+
+// NoArgs refuses words that belong to no flag.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%q belongs to no flag, and '%s' takes no arguments", args[0], cmd.CommandPath())
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.NoOptDefVal != "" && f.Value.Set(args[0]) == nil {
+			err = fmt.Errorf("%[1]q belongs to no flag; a switch takes its value with '=': --%[2]s=%[1]s", args[0], f.Name)
+		}
+	})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -15,47 +16,35 @@ func leadsTo(endpoint, listen string) bool {
 	if err != nil {
 		return false
 	}
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Scheme == "https":
-		port = "443"
-	default:
-		port = "80"
+	usual := "80"
+	if u.Scheme == "https" {
+		usual = "443"
 	}
-	return collide(net.JoinHostPort(u.Hostname(), port), listen)
+	return collide(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual)), listen)
 }
 
 // collide reports whether two addresses are one port of one host. All of loopback is one
 // host, and the wildcard has it too.
 func collide(a, b string) bool {
-	aHost, aPort, aErr := net.SplitHostPort(a)
-	bHost, bPort, bErr := net.SplitHostPort(b)
-	if aErr != nil || bErr != nil || number(aPort) <= 0 || number(aPort) != number(bPort) {
-		return false
-	}
-	aHost, bHost = plainHost(aHost), plainHost(bHost)
-	return aHost == bHost || isHere(aHost) && isHere(bHost)
+	aHost, aPort := split(a)
+	bHost, bPort := split(b)
+	return aPort > 0 && aPort == bPort && (aHost == bHost || isHere(aHost) && isHere(bHost))
 }
 
-// number is the whole number that text says, -1 if none.
-func number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return -1
+// split is the one spelling of a host, and a port; -1 where text is no address.
+func split(text string) (host string, port int) {
+	host, digits, err := net.SplitHostPort(text)
+	port, notNumber := strconv.Atoi(digits)
+	if err != nil || notNumber != nil {
+		return "", -1
 	}
-	return n
-}
-
-// plainHost is the one spelling of a host for comparing.
-func plainHost(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().String()
+		return ip.Unmap().String(), port
 	}
-	return strings.TrimSuffix(strings.ToLower(host), ".")
+	return strings.TrimSuffix(strings.ToLower(host), "."), port
 }
 
-// isHere reports whether a plain host is loopback or the wildcard, which leads to
+// isHere reports whether a host is loopback or the wildcard, which leads to
 // loopback when it is dialled.
 func isHere(host string) bool {
 	ip, err := netip.ParseAddr(host)
@@ -70,8 +59,27 @@ func isLoopback(host string) bool {
 // localOnly reports whether a listener is out of reach of other machines and, in
 // a pod, of other pods.
 func localOnly(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	return err == nil && isLoopback(plainHost(host))
+	host, _ := split(listen)
+	return isLoopback(host)
+}
+
+// beyond reports whether other machines reach a listener.
+func beyond(listen string) bool { return listen != "" && !localOnly(listen) }
+
+// Guarded reports whether Kubernetes is asked about everybody who uses the API.
+func (c Config) Guarded() bool {
+	return c.Access.Mode == AccessKubernetes || c.Access.Mode == AccessAuto && beyond(c.Listen.API)
+}
+
+// MetricsGuarded reports whether Kubernetes is asked about everybody who reads /metrics.
+func (c Config) MetricsGuarded() bool { return c.Access.Mode != AccessOpen && beyond(c.Listen.Metrics) }
+
+// usualGateway is where the manifests have the gateway beside BMO.
+const usualGateway = "127.0.0.1:6390"
+
+// Own reports whether a URL that BMO has for Ironic leads to a gateway beside it.
+func (g Gateway) Own(endpoint string) bool {
+	return leadsTo(endpoint, g.Listen) || leadsTo(endpoint, usualGateway)
 }
 
 // maskURL replaces what may be a secret in a URL: user and password, query and

@@ -1,132 +1,175 @@
+// Package config turns flags, environment and a file into one checked Config: viper reads and merges them, and what
+// it does not do is ours: every fault at once, with the place that the value came from, its rule and the nearest name.
 package config
 
-import (
-	"cmp"
-	"time"
+import "time"
 
-	"github.com/spf13/viper"
-)
-
-// Config is the whole configuration of one throttle, checked. It is a value:
-// Load and Reload make new ones, nothing changes one in place. The table says what
-// each field means and which values it can have.
+// Config is the whole configuration of one throttle, checked. It is a value: Load and Reload
+// make new ones, nothing changes one in place.
+//
+// It is also the only list of settings, in the order of help and docs. Each field with these tags is one:
+//
+//	set      its key in the file; the names in the environment and of the flag follow from it (settings.go)
+//	env      its names in the environment, where they do not follow from the key
+//	def      its default, as text; without one it is unset
+//	is       what its value must be (rules.go), where that does not follow from the type
+//	help     what it means
+//	basic    most operators meet it
+//	restart  a reload of the file does not change it
+//	lenient  as BMO reads it: what cannot be read is a warning, not a fault
+//	common   other programs have a variable of that name without our prefix
+//	needs    the settings of which one must be on, or this one has no effect
+//
+// Fields without tags are constants, or follow from the others (constants.go).
 type Config struct {
-	Mode           Mode   `mapstructure:"mode"`
-	File           string `mapstructure:"config"`         // "" when none was named
-	FileSum        string `mapstructure:"-"`              // SHA-256 of its content as it was read, hexadecimal; "" without one
-	BMOConcurrency int    `mapstructure:"bmoConcurrency"` // 0 = unknown
+	File    string `set:"config" is:"path" basic:"" restart:"" common:"" help:"config file (.yaml, .yml or .json)"`
+	FileSum string // SHA-256 of its content as it was read, hexadecimal; "" without one
+	Mode    Mode   `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"observe says yes to all and counts what it would have refused"`
 
-	Limits     Limits     `mapstructure:",squash"`
-	View       View       `mapstructure:",squash"`
-	Leases     Leases     `mapstructure:",squash"`
-	Turns      Turns      `mapstructure:",squash"`
-	Holdoff    Holdoff    `mapstructure:",squash"`
-	Breaker    Breaker    `mapstructure:",squash"`
-	Ironic     Ironic     `mapstructure:",squash"`
-	Listen     Listen     `mapstructure:",squash"`
-	Access     Access     `mapstructure:",squash"`
-	Gateway    Gateway    `mapstructure:",squash"`
-	Log        Log        `mapstructure:",squash"`
-	Kubernetes Kubernetes `mapstructure:",squash"`
-	Disruption Disruption `mapstructure:",squash"`
+	Log        Log
+	Limits     Limits
+	View       View
+	Leases     Leases
+	Turns      Turns
+	Holdoff    Holdoff
+	Breaker    Breaker
+	Listen     Listen
+	Access     Access
+	Gateway    Gateway
+	Kubernetes Kubernetes
+	Disruption Disruption
+	Ironic     Ironic
+
+	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1.." restart:"" lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
 }
 
-// Mode says what happens with a no.
-type Mode string
-
-// The modes.
-const (
-	Enforce Mode = "enforce" // a no is a no
-	Observe Mode = "observe" // a no is counted and answered yes
-)
-
-// CountMode says which busy nodes occupy a slot.
-type CountMode string
-
-// The count modes.
-const (
-	CountAgent CountMode = "agent" // busy and agent_url set, or ours
-	CountBusy  CountMode = "busy"  // every busy node, whoever started it
-)
-
-// LimitMode says who changes the limits.
-type LimitMode string
-
-// The limit modes.
-const (
-	LimitFixed    LimitMode = "fixed"    // nobody
-	LimitAdaptive LimitMode = "adaptive" // the throttle, below what is set
-)
+// Log says what is logged and how.
+type Log struct {
+	Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" restart:"" common:"" help:"least severe level that is logged"`
+	Format string `set:"logFormat" def:"text" is:"text|json" restart:"" common:"" help:"format of the log on stderr"`
+}
 
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
-	Total              int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000
-	Mode               LimitMode     `mapstructure:"limitMode"`
-	Pools              poolSlots     `mapstructure:"poolLimits"`        // empty: one pool for all
-	VirtualMedia       int           `mapstructure:"virtualMediaLimit"` // beside Total; 0: no such pool
-	ExemptVirtualMedia bool          `mapstructure:"exemptVirtualMedia"`
-	CountMode          CountMode     `mapstructure:"countMode"`
-	ExtraStates        bool          `mapstructure:"countExtraStates"`
-	StuckAfter         time.Duration `mapstructure:"stuckAfter"` // 0 = never
+	Total              int            `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
+	Mode               LimitMode      `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
+	Pools              map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"` // empty: one pool for all
+	VirtualMedia       int            `set:"virtualMediaLimit" is:"1..100000" help:"slots of a pool of their own for virtual-media hosts, beside the total"`
+	ExemptVirtualMedia bool           `set:"exemptVirtualMedia" def:"true" restart:"" help:"virtual-media hosts are not limited, where they have no limit of their own"`
+	CountMode          CountMode      `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
+	ExtraStates        bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
+	StuckAfter         time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" restart:"" help:"a host that does not move for this long loses its slot"`
 }
 
 // View says how often Ironic is polled and how old a poll may be.
 type View struct {
-	PollInterval time.Duration `mapstructure:"pollInterval"`
-	MaxStale     time.Duration `mapstructure:"maxStale"`   // older: new hosts are refused
-	ListMaxAge   time.Duration `mapstructure:"listMaxAge"` // a fetched node is believed this long
+	PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..5m" restart:"" common:"" help:"time between two polls of Ironic"`
+	MaxStale     time.Duration `set:"maxStale" def:"30s" is:"1s..5m" restart:"" help:"age of the last complete poll from which new hosts are refused"`
+	ListMaxAge   time.Duration `set:"listMaxAge" def:"60s" is:"1s..1h" restart:"" help:"age up to which a node fetched alone, and the list of nodes, are believed"`
 }
 
 // Leases holds the times in the life of a slot.
 type Leases struct {
-	TTL           time.Duration `mapstructure:"leaseTtl"`
-	Linger        time.Duration `mapstructure:"linger"`
-	StartupSettle time.Duration `mapstructure:"startupSettle"`
+	TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" restart:"" common:"" help:"a host with a slot that does not start to work gives it back after this"`
+	Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" restart:"" help:"a host between two phases keeps its slot this long"`
+	StartupSettle time.Duration `set:"startupSettle" def:"60s" is:"1ms..24h" restart:"" help:"after the start busy nodes are adopted this long before the first yes"`
 }
 
-// Turns says whose turn it is when more hosts want slots than there are
-// (docs/behaviour.md).
+// Turns says whose turn it is when more hosts want slots than there are (docs/behaviour.md).
 type Turns struct {
-	Weights tenantWeights `mapstructure:"tenantWeights"` // a namespace that is not listed has 1
+	Weights map[string]float64 `set:"tenantWeights" help:"shares of namespaces; one that is not listed has 1"`
+}
+
+// Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
+type Holdoff struct {
+	// Timeout counts from the failure on; 0 = no host is held but those of Hosts.
+	Timeout   time.Duration            `set:"failedHostHoldoff" is:"hold" basic:"" help:"a failed host is left alone this long before its next try; unset = not"`
+	Stage     HoldStage                `set:"holdoffStage" def:"retry" is:"retry|remediate" needs:"failedHostHoldoff holdoffHosts" help:"what is held: the next try, or BMO's deprovisioning before it too"`
+	Growth    float64                  `set:"holdoffGrowth" def:"1" is:"1..10" needs:"failedHostHoldoff holdoffHosts" help:"each further failure in a row is held this many times as long"`
+	Hosts     map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
+	File      string                   `set:"holdoffFile" is:"path" basic:"" restart:"" help:"file that keeps the holds through a restart; unset = they are lost"`
+	ConfigMap string                   `set:"holdoffConfigmap" is:"name" restart:"" help:"ConfigMap that keeps the holds instead of a file, for several replicas"`
+	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"` // "3" or "40%"; "100%" = never
+}
+
+// Breaker says when failures stop new hosts (docs/behaviour.md).
+type Breaker struct {
+	Enabled            bool          `set:"breakerEnabled" def:"true" basic:"" restart:"" help:"many failures stop new hosts for a while"`
+	Threshold          int           `set:"breakerThreshold" def:"10" is:"2..1000" restart:"" help:"failures of different hosts that open the breaker of the whole Ironic"`
+	RecoveryTimeout    time.Duration `set:"breakerRecoveryTimeout" def:"15m" is:"1ms..720h" restart:"" help:"an open breaker lets the first probes through after this"`
+	RateLimitPerMinute int           `set:"breakerRateLimitPerMinute" def:"0" is:"0..10000" restart:"" help:"hosts that may start within any 60 s; 0 = no limit"`
+}
+
+// Listen holds host:port of the listeners.
+type Listen struct {
+	API     string `set:"listenAddress" def:"127.0.0.1:8087" is:"address" basic:"" restart:"" common:"" help:"HTTP API and web page"`
+	Local   string `set:"localListenAddress" is:"loopback" restart:"" help:"API and page once more, on loopback, plain and open to all; unset = not"`
+	Health  string `set:"healthListenAddress" def:":9441" is:"address" restart:"" common:"" help:"/healthz and /readyz"`
+	Metrics string `set:"metricsListenAddress" def:"127.0.0.1:8444" is:"address" restart:"" common:"" help:"/metrics"`
+}
+
+// Access says who may use the HTTP API and its page, and /metrics, and how they are served.
+type Access struct {
+	// Mode is as it was set; Config.Guarded says what it comes to.
+	Mode AccessMode `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
+	// CertFile and KeyFile hold the API's certificate in PEM form; both or none. So do the
+	// other two for /metrics.
+	CertFile        string `set:"apiTlsCertFile" is:"path" restart:"" help:"certificate of the HTTP API (PEM), read again when it changes"`
+	KeyFile         string `set:"apiTlsKeyFile" is:"path" restart:"" help:"key of the HTTP API's certificate (PEM)"`
+	MetricsCertFile string `set:"metricsTlsCertFile" is:"path" restart:"" help:"certificate of /metrics (PEM), read again when it changes"`
+	MetricsKeyFile  string `set:"metricsTlsKeyFile" is:"path" restart:"" help:"key of the certificate of /metrics (PEM)"`
+}
+
+// Gateway says how the proxy in front of Ironic is served (docs/behaviour.md). Without
+// Listen there is none and the rest means nothing.
+type Gateway struct {
+	Listen string `set:"gatewayListenAddress" is:"address" basic:"" restart:"" help:"gateway in front of Ironic, usually 127.0.0.1:6390; unset = none"`
+	// CertFile and KeyFile hold our own certificate in PEM form; both or none.
+	CertFile     string `set:"gatewayTlsCertFile" is:"path" restart:"" needs:"gatewayListenAddress" help:"certificate of the gateway (PEM)"`
+	KeyFile      string `set:"gatewayTlsKeyFile" is:"path" restart:"" needs:"gatewayListenAddress" help:"key of the gateway's certificate (PEM)"`
+	ClientCAFile string `set:"gatewayClientCaFile" is:"path" restart:"" needs:"gatewayListenAddress" help:"CAs (PEM): clients of the gateway must show a certificate of one of them"`
+}
+
+// Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in,
+// and what is written there. Without On the rest means nothing.
+type Kubernetes struct {
+	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, say by Events why hosts wait; needs rights"`
+	Kubeconfig string   `set:"kubeconfig" env:"KUBECONFIG" is:"path" restart:"" help:"how the cluster is reached; unset = as a pod, by its service account"`
+	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" restart:"" help:"namespaces whose BareMetalHosts are watched, with commas; unset = all"`
+	Namespace  string   `set:"podNamespace" env:"POD_NAMESPACE" is:"name" restart:"" help:"our own namespace, of the Lease and the ConfigMap; unset = the service account's"`
+	Identity   string   `set:"podName" env:"POD_NAME" is:"name" restart:"" help:"our own name in the Lease and in Events; unset = the host name"`
+
+	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
+	Operator string `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" needs:"kubernetes" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`
+
+	Leader Leader
+}
+
+// Leader says how several replicas agree on the one that decides.
+type Leader struct {
+	Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"several replicas agree by a Lease on the one that decides"`
+	LeaseName string `set:"leaderLeaseName" def:"ironic-throttle" is:"name" restart:"" needs:"leaderElect" help:"name of that Lease"`
+}
+
+// Disruption says how planned work is planned (docs/planned-work.md).
+type Disruption struct {
+	Mode             DisruptionMode `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
+	ConsolidateAfter time.Duration  `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
+	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
+	Tariff           string         `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
 // need not exist: BMO uses its default paths only when something lies there.
 type Ironic struct {
+	// Endpoint is "" with Name. It may carry user:password@; never print it, see Effective.
+	Endpoint string `set:"ironicEndpoint" env:"IRONIC_ENDPOINT" is:"url" basic:"" restart:"" help:"Ironic's URL; unset with KUBERNETES: that of BMO, or of IRONIC_NAME"`
 	// Name is that of the Ironic resource that says where Ironic is; "" = Endpoint does.
-	Name           string `mapstructure:"ironicName"`
-	Namespace      string `mapstructure:"ironicNamespace"`   // of that resource, see Config.IronicNamespace
-	Endpoint       string `mapstructure:"ironicEndpoint"`    // "" with Name; may carry user:password@; never print it, see Effective
-	AuthRootDir    string `mapstructure:"metal3AuthRootDir"` // files ironic/username and ironic/password below it
-	CACertFile     string `mapstructure:"ironicCacertFile"`
-	ClientCertFile string `mapstructure:"ironicClientCertFile"`
-	ClientKeyFile  string `mapstructure:"ironicClientPrivateKeyFile"`
-	Insecure       bool   `mapstructure:"ironicInsecure"`
-}
-
-// IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
-// ours, else the one that is watched; "" = that of the service account.
-func (c Config) IronicNamespace() string {
-	watched := ""
-	if len(c.Kubernetes.Watch) == 1 {
-		watched = c.Kubernetes.Watch[0]
-	}
-	return cmp.Or(c.Ironic.Namespace, c.Kubernetes.Namespace, watched)
-}
-
-// Log says what is logged and how.
-type Log struct {
-	Level  string `mapstructure:"logLevel"`  // debug, info, warn, error
-	Format string `mapstructure:"logFormat"` // text, json
-}
-
-// Default is the configuration with nothing set. Ironic.Endpoint has no
-// default, so Load would refuse it; tests and the demo fill it in.
-func Default() Config {
-	v := viper.New()
-	setDefaults(v)
-	var c Config
-	// A default that its own row refuses is caught by the tests.
-	_ = unmarshal(v, &c)
-	return c
+	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
+	Namespace      string `set:"ironicNamespace" env:"IRONIC_NAMESPACE" is:"name" restart:"" help:"namespace of that resource; unset = ours, else the watched one"`
+	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"directory of ironic/username and ironic/password; without it none are sent"`
+	CACertFile     string `set:"ironicCacertFile" env:"IRONIC_CACERT_FILE" def:"/opt/metal3/certs/ca/tls.crt" is:"path" restart:"" help:"CA of Ironic's certificate"`
+	ClientCertFile string `set:"ironicClientCertFile" env:"IRONIC_CLIENT_CERT_FILE" def:"/opt/metal3/certs/client/tls.crt" is:"path" restart:"" help:"our certificate towards Ironic"`
+	ClientKeyFile  string `set:"ironicClientPrivateKeyFile" env:"IRONIC_CLIENT_PRIVATE_KEY_FILE" def:"/opt/metal3/certs/client/tls.key" is:"path" restart:"" help:"key of our certificate"`
+	Insecure       bool   `set:"ironicInsecure" env:"IRONIC_INSECURE" def:"false" restart:"" lenient:"" help:"do not verify Ironic's certificate"`
 }

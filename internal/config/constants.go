@@ -24,3 +24,6 @@ const (
 // GroupThreshold is how many failures of different hosts open the breaker of a conductor group: 3 where 10 open that
 // of the whole Ironic.
 func (b Breaker) GroupThreshold() int { return max(2, (3*b.Threshold+9)/10) }
+
+// maxLimit is the largest number of slots anywhere.
+const maxLimit = 100000

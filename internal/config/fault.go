@@ -15,7 +15,8 @@ type Fault struct {
 	Rule    string // what it breaks
 }
 
-// Error names setting, value, source and rule, on one line.
+// Error names setting, value, source and rule, on one line. Names of variables and the words of
+// decoders may hold anything.
 func (f *Fault) Error() string {
 	s := f.Setting
 	if f.Value != "" {
@@ -24,33 +25,22 @@ func (f *Fault) Error() string {
 	if f.Source != "" {
 		s += " (" + f.Source + ")"
 	}
-	return oneLine(s + ": " + f.Rule)
-}
-
-// oneLine keeps names of variables and the words of decoders, which may hold
-// anything, from breaking a terminal or a log.
-func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
+		if !unicode.IsPrint(r) {
 			return ' '
-		case !unicode.IsPrint(r):
-			return '?'
 		}
 		return r
-	}, text)
+	}, s+": "+f.Rule)
 }
 
 // Warning is something that the operator should know and that stops nothing.
 type Warning string
 
-// longest text of a value that is repeated in a message.
-const maxShown = 100
-
 // quote makes any text fit for one line of a log.
 func quote(text string) string {
-	if len(text) > maxShown {
-		return strconv.Quote(text[:maxShown]) + "..."
+	const longest = 100
+	if len(text) > longest {
+		return strconv.Quote(text[:longest]) + "..."
 	}
 	return strconv.Quote(text)
 }

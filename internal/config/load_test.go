@@ -7,30 +7,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const endpoint = "IRONIC_ENDPOINT=http://127.0.0.1:6385"
 
+// ours is a variable with our prefix.
+func ours(name, text string) string { return envPrefix + name + "=" + text }
+
 // load runs Load with an endpoint and the given environment.
-func load(t *testing.T, environ ...string) (Config, []string, error) {
+func load(t *testing.T, environ ...string) (c Config, warnings, faults []string) {
 	t.Helper()
-	return loadFrom(t, Sources{}, append(environ, endpoint)...)
+	return loadFrom(t, Sources{ReadFile: files}, append(environ, endpoint)...)
 }
 
-// loadFrom runs Load with src in the given environment alone.
-func loadFrom(t *testing.T, src Sources, environ ...string) (Config, []string, error) {
+// loadFrom runs Load with src in the given environment alone. As in os.Getenv the first of two entries counts.
+func loadFrom(t *testing.T, src Sources, environ ...string) (c Config, warnings, faults []string) {
 	t.Helper()
 	defer inEnvironment(t, environ)()
-	c, warnings, err := Load(src)
-	return c, texts(warnings), err
+	c, found, err := Load(src)
+	return c, texts(found), parts(err)
 }
 
-// inEnvironment makes environ all that Load sees of the environment until the function
-// that it returns is called. As in os.Getenv the first of two entries counts.
+// inEnvironment makes environ all that Load sees of the environment until restore is called.
 func inEnvironment(t *testing.T, environ []string) (restore func()) {
 	t.Helper()
 	before := os.Environ()
@@ -53,225 +59,31 @@ func inEnvironment(t *testing.T, environ []string) (restore func()) {
 	}
 }
 
-func texts(warnings []Warning) []string {
-	var s []string
+func texts(warnings []Warning) (all []string) {
 	for _, w := range warnings {
-		s = append(s, string(w))
+		all = append(all, string(w))
 	}
-	return s
+	return all
 }
 
-// faults takes a joined error apart.
-func faults(err error) []string {
-	if err == nil {
-		return nil
+// parts takes a joined error apart.
+func parts(err error) (all []string) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, e.Error())
+		}
+		return all
 	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []string{err.Error()}
+	if err != nil {
+		all = []string{err.Error()}
 	}
-	var s []string
-	for _, e := range joined.Unwrap() {
-		s = append(s, e.Error())
-	}
-	return s
+	return all
 }
+
+const folder = "../../testdata/config"
 
 // files reads only base names, from testdata/config.
-func files(path string) ([]byte, error) {
-	return os.ReadFile(filepath.Join("..", "..", "testdata", "config", path))
-}
-
-// wanted collects the lines "# word: text" of a file.
-func wanted(t *testing.T, path, word string) []string {
-	t.Helper()
-	body, err := files(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for line := range strings.Lines(string(body)) {
-		if text, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "# "+word+": "); ok {
-			want = append(want, text)
-		}
-	}
-	return want
-}
-
-func configFiles(t *testing.T, pattern string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "config", pattern))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no files %s: %v", pattern, err)
-	}
-	for i := range paths {
-		paths[i] = filepath.Base(paths[i])
-	}
-	return paths
-}
-
-func TestGoodFiles(t *testing.T) {
-	for _, path := range configFiles(t, "good-*") {
-		t.Run(path, func(t *testing.T) {
-			var environ []string
-			if path == "good-empty.yaml" {
-				environ = []string{endpoint}
-			}
-			environ = append(environ, "IRONIC_THROTTLE_CONFIG="+path)
-			c, warnings, err := loadFrom(t, Sources{ReadFile: files}, environ...)
-			if strings.HasSuffix(path, ".json") {
-				warnings = nil // JSON has no comments to expect them in
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(wanted(t, path, "warning"), warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
-			effective := c.Effective()
-			for _, want := range wanted(t, path, "effective") {
-				key, text, _ := strings.Cut(want, "=")
-				if got, ok := effective[key]; !ok || got != text {
-					t.Errorf("effective %s = %q (%t), want %q", key, got, ok, text)
-				}
-			}
-		})
-	}
-}
-
-func TestBadFiles(t *testing.T) {
-	for _, path := range configFiles(t, "bad-*") {
-		t.Run(path, func(t *testing.T) {
-			environ := []string{"IRONIC_THROTTLE_CONFIG=" + path}
-			if body, _ := files(path); !strings.Contains(string(body), "ironicEndpoint:") {
-				environ = append(environ, endpoint)
-			}
-			c, _, err := loadFrom(t, Sources{ReadFile: files}, environ...)
-			if diff := cmp.Diff(Config{}, c); diff != "" {
-				t.Errorf("a config beside the error:\n%s", diff)
-			}
-			got, want := faults(err), wanted(t, path, "fault")
-			for i := range got {
-				// What a decoder says about syntax is its own affair.
-				if before, _, ok := strings.Cut(got[i], "can be read: "); ok {
-					got[i] = before + "can be read: "
-				}
-			}
-			if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
-				t.Errorf("faults (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestTheLimitAndItsDefault(t *testing.T) {
-	for text, want := range map[string]int{"": 20, "1": 1, "7": 7, "100000": 100_000} {
-		c, _, err := load(t, "MAX_CONCURRENT_PROVISIONING_HOSTS="+text)
-		if err != nil || c.Limits.Total != want {
-			t.Errorf("%q: limit %d, %v; want %d", text, c.Limits.Total, err, want)
-		}
-	}
-}
-
-// The throttle may have BMO's ConfigMap as its environment: BMO's limit is in it, whatever it says.
-func TestTheLimitOfBMOIsNotOurs(t *testing.T) {
-	const ofBMO = " (environment) is a limit of BMO's own, which the throttle does not read; its limit is MAX_CONCURRENT_PROVISIONING_HOSTS="
-	for _, row := range []struct {
-		bmo, own string
-		limit    int
-		want     string // "" = silent
-	}{
-		{"", "", 20, ""},
-		{"20", "", 20, ""},
-		{"7", "7", 7, ""},
-		{"100000", "", 20, `PROVISIONING_LIMIT="100000"` + ofBMO + "20 (default)"},
-		{"8", "7", 7, `PROVISIONING_LIMIT="8"` + ofBMO + "7 (environment)"},
-		{"0", "7", 7, `PROVISIONING_LIMIT="0"` + ofBMO + "7 (environment)"},
-		{"many", "", 20, `PROVISIONING_LIMIT="many"` + ofBMO + "20 (default)"},
-	} {
-		var want []string
-		if row.want != "" {
-			want = []string{row.want}
-		}
-		c, warnings, err := load(t, "PROVISIONING_LIMIT="+row.bmo, "MAX_CONCURRENT_PROVISIONING_HOSTS="+row.own)
-		if err != nil || c.Limits.Total != row.limit || !slices.Equal(warnings, want) {
-			t.Errorf("%q and %q: limit %d, %v, warnings %q; want %d and %q", row.bmo, row.own, c.Limits.Total, err, warnings, row.limit, want)
-		}
-	}
-}
-
-func TestAnUnusableLimitRefusesTheStartAndNamesTheVariable(t *testing.T) {
-	const name = "MAX_CONCURRENT_PROVISIONING_HOSTS"
-	for _, text := range []string{"0", "-1", "abc", "100001", "20.5", "1e3", "99999999999999999999", "0x10"} {
-		_, _, err := load(t, name+"="+text)
-		want := fmt.Sprintf("%s=%q (environment): must be a whole number 1..100000", name, text)
-		if got := faults(err); !slices.Equal(got, []string{want}) {
-			t.Errorf("faults %q, want %q", got, want)
-		}
-		var f *Fault
-		if !errors.As(err, &f) || f.Setting != name || f.Value != text {
-			t.Errorf("%s=%s: fault %+v", name, text, f)
-		}
-	}
-}
-
-func TestBMOConcurrencyIsComparedAndNeverAnError(t *testing.T) {
-	ignored := func(text string) []string {
-		return []string{fmt.Sprintf("BMO_CONCURRENCY=%q (environment) ignored: must be a whole number >= 1", text)}
-	}
-	for _, row := range []struct {
-		text string
-		want []string
-	}{
-		{"", nil},
-		{"1", nil},
-		{"20", nil},
-		{"21", []string{"BMO_CONCURRENCY=21 is greater than the limit of 20: more workers than slots"}},
-		{"x", ignored("x")},
-		{"0", ignored("0")},
-		{"-3", ignored("-3")},
-	} {
-		_, warnings, err := load(t, "BMO_CONCURRENCY="+row.text)
-		if err != nil {
-			t.Errorf("%q: %v", row.text, err)
-		}
-		if diff := cmp.Diff(row.want, warnings); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", row.text, diff)
-		}
-	}
-}
-
-func TestLimitAboveIronicsOwn(t *testing.T) {
-	for _, row := range []struct {
-		limit int
-		want  string // "" = silent
-	}{{50, ""}, {51, "_clean=50"}, {250, "_clean=50"}, {251, "_deploy=250"}} {
-		_, warnings, err := load(t, fmt.Sprint("MAX_CONCURRENT_PROVISIONING_HOSTS=", row.limit))
-		got := strings.Join(warnings, "\n")
-		if err != nil || (row.want == "") != (got == "") || !strings.Contains(got, row.want) || len(warnings) > 1 {
-			t.Errorf("limit %d: warnings %q, error %v; want %q", row.limit, got, err, row.want)
-		}
-	}
-}
-
-func TestPrecedence(t *testing.T) {
-	environ := []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.yaml"}
-	src := Sources{ReadFile: func(string) ([]byte, error) { return []byte("linger: 11s"), nil }}
-	check := func(want string) {
-		t.Helper()
-		c, _, err := loadFrom(t, src, environ...)
-		if got := c.Effective()["linger"]; err != nil || got != want {
-			t.Errorf("linger %s (%v), want %s", got, err, want)
-		}
-	}
-	check("11s")
-	environ = append(environ, "IRONIC_THROTTLE_LINGER=12s", "IRONIC_THROTTLE_LINGER=99s")
-	check("12s")
-	src.Flags = parsed(t, "--linger", "13s")
-	check("13s")
-	src.Flags = parsed(t, "--exempt-virtual-media")
-	check("12s")
-}
+func files(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, path)) }
 
 // parsed are our flags after parsing args.
 func parsed(t *testing.T, args ...string) *pflag.FlagSet {
@@ -284,56 +96,86 @@ func parsed(t *testing.T, args ...string) *pflag.FlagSet {
 	return fs
 }
 
-func TestFlagFaultsComeTogether(t *testing.T) {
-	_, _, err := loadFrom(t, Sources{Flags: parsed(t, "--poll-interval=x", "--count-mode", "all", "--stuck-after=")}, endpoint)
-	want := []string{
-		`IRONIC_THROTTLE_COUNT_MODE="all" (flag --count-mode): must be one of agent, busy`,
-		`IRONIC_THROTTLE_STUCK_AFTER (flag --stuck-after): must be a duration with its unit, 1s..720h, or 0 for never`,
-		`IRONIC_THROTTLE_POLL_INTERVAL="x" (flag --poll-interval): must be a duration with its unit, 1s..5m`,
-	}
-	if diff := cmp.Diff(want, faults(err)); diff != "" {
-		t.Errorf("faults (-want +got):\n%s", diff)
-	}
-}
-
-func TestUnknownEnvironment(t *testing.T) {
-	for _, row := range []struct{ entry, want string }{
-		{"IRONIC_THROTTLE_POLL_INTERVALL=1s", "did you mean IRONIC_THROTTLE_POLL_INTERVAL?"},
-		{"IRONIC_THROTTLE_MAX_CONCURRENT_PROVISIONING_HOSTS=5", "did you mean MAX_CONCURRENT_PROVISIONING_HOSTS?"},
-		{"IRONIC_THROTTLE_IRONIC_ENDPOINT=x", "did you mean IRONIC_ENDPOINT?"},
-		{"IRONIC_THROTTLE_BREAKER_ENABELD=true", "did you mean IRONIC_THROTTLE_BREAKER_ENABLED?"},
-		{"IRONIC_THROTTLE_GATEWAY_SPOOL_DIR=/spool", "is not a setting"}, // of an earlier release
-		{"IRONIC_THROTTLE_SUPPORT=tcp", "is not a setting"},
-		{"IRONIC_THROTTLE_=x", "is not a setting"},
-		{"IRONIC_THROTTLE_POLL_INTERVALL=", ""},
-		{"IRONIC_THROTTLE_URL=http://x", ""},
-		{"SOMETHING_ELSE=1", ""},
-		{"broken entry", ""},
-		{"", ""},
-		// What Kubernetes adds for Services named ironic-throttle and ironic-throttle-metrics.
-		{"IRONIC_THROTTLE_SERVICE_HOST=10.0.0.1", ""},
-		{"IRONIC_THROTTLE_SERVICE_PORT_HTTP=8087", ""},
-		{"IRONIC_THROTTLE_PORT=tcp://10.0.0.1:8087", ""},
-		{"IRONIC_THROTTLE_PORT_8087_TCP_ADDR=10.0.0.1", ""},
-		{"IRONIC_THROTTLE_METRICS_PORT_8444_TCP=tcp://10.0.0.1:8444", ""},
-		{"IRONIC_THROTTLE_GATEWAY_PORT=tcp://10.0.0.1:6390", ""},
-	} {
-		_, _, err := load(t, row.entry)
-		got := strings.Join(faults(err), "\n")
-		if (row.want == "") != (got == "") || !strings.Contains(got, row.want) {
-			t.Errorf("%s: %q, want %q", row.entry, got, row.want)
+// wanted collects the comments "# word: text" of a file.
+func wanted(body []byte, word string) (want []string) {
+	for line := range strings.Lines(string(body)) {
+		if text, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "# "+word+": "); ok {
+			want = append(want, text)
 		}
 	}
+	return want
 }
 
-func TestEndpointIsNeeded(t *testing.T) {
-	_, _, err := loadFrom(t, Sources{})
-	want := []string{"IRONIC_ENDPOINT: must be set: an http:// or https:// URL with a host and without query or fragment"}
-	if diff := cmp.Diff(want, faults(err)); diff != "" {
-		t.Errorf("faults (-want +got):\n%s", diff)
+// TestFiles loads each file of testdata/config. Its comments say what is in the environment (env: NAME=value) and which flags
+// are given, and what comes of it: all faults, else all warnings, and some of what is in force.
+func TestFiles(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*-*"))
+	if err != nil || len(paths) < 30 {
+		t.Fatalf("%d files, %v", len(paths), err)
 	}
-	if c, _, err := loadFrom(t, Sources{}, ours("KUBERNETES", "on")); err != nil || c.Ironic.Endpoint != "" {
-		t.Errorf("in a cluster: %q, %v, want that BMO's is to be found", c.Ironic.Endpoint, err)
+	for _, path := range paths {
+		path = filepath.Base(path)
+		t.Run(path, func(t *testing.T) {
+			body, err := files(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			environ := append(wanted(body, "env"), ours("CONFIG", path))
+			if !strings.Contains(string(body), "ronicEndpoint") && !slices.Contains(environ, "IRONIC_ENDPOINT=") {
+				environ = append(environ, endpoint)
+			}
+			src := Sources{ReadFile: files, Flags: parsed(t, wanted(body, "flag")...), Exists: func(string) bool { return true }}
+			c, warnings, faults := loadFrom(t, src, environ...)
+			bad := wanted(body, "fault")
+			if diff := cmp.Diff(bad, faults); diff != "" || strings.HasPrefix(path, "bad-") != (bad != nil) {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if bad != nil {
+				return
+			}
+			if diff := cmp.Diff(wanted(body, "warning"), warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			effective := c.Effective()
+			for _, want := range wanted(body, "effective") {
+				key, text, _ := strings.Cut(want, "=")
+				if got, ok := effective[key]; !ok || got != text {
+					t.Errorf("effective %s = %q (%t), want %q", key, got, ok, text)
+				}
+			}
+		})
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	environ := []string{endpoint, ours("CONFIG", "f.yaml")}
+	src := Sources{ReadFile: func(string) ([]byte, error) { return []byte("linger: 11s"), nil }}
+	check := func(want string) {
+		t.Helper()
+		c, _, faults := loadFrom(t, src, environ...)
+		if got := c.Effective()["linger"]; faults != nil || got != want {
+			t.Errorf("linger %s (%v), want %s", got, faults, want)
+		}
+	}
+	check("11s")
+	environ = append(environ, ours("LINGER", "12s"))
+	check("12s")
+	src.Flags = parsed(t, "--linger", "13s")
+	check("13s")
+	src.Flags = parsed(t, "--leader-elect=false")
+	check("12s")
+	// An empty flag takes back what the environment says.
+	c, _, faults := loadFrom(t, Sources{Flags: parsed(t, "--gateway-listen-address=")}, endpoint, ours("GATEWAY_LISTEN_ADDRESS", "127.0.0.1:6390"))
+	if c.Gateway.Listen != "" || faults != nil {
+		t.Errorf("listens at %q, faults %q", c.Gateway.Listen, faults)
+	}
+}
+
+func TestAFaultIsOneOfOurs(t *testing.T) {
+	t.Setenv("MAX_CONCURRENT_PROVISIONING_HOSTS", "0")
+	_, _, err := Load(Sources{})
+	if f := new(*Fault); !errors.As(err, f) || (*f).Setting != "MAX_CONCURRENT_PROVISIONING_HOSTS" || (*f).Value != "0" {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -341,60 +183,44 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	for _, text := range []string{
 		"https://ironic/v1?token=sesame", "https://ironic/v1#sesame", "ironic:6385?token=sesame", "https://iro%zznic?sesame",
 		"https://admin:sesame@ironic:6385", "ftp://admin:sesame@ironic", "https://admin:ses%zzame@ironic", "admin:sesame@ironic",
+		"http://admin:sesame@127.0.0.1:6390",
 	} {
-		c, warnings, err := loadFrom(t, Sources{}, "IRONIC_ENDPOINT="+text)
-		if all := fmt.Sprint(c.Effective(), warnings, err); strings.Contains(all, "same") || strings.Contains(all, "admin") {
+		c, warnings, faults := loadFrom(t, Sources{}, "IRONIC_ENDPOINT="+text, ours("GATEWAY_LISTEN_ADDRESS", ":6390"), ours("COUNT_MODE", "x"))
+		if all := fmt.Sprint(c.Effective(), warnings, faults); strings.Contains(all, "same") || strings.Contains(all, "admin") {
 			t.Errorf("%s is shown: %s", text, all)
 		}
 	}
-}
-
-func TestBrokenFilesAreNotShown(t *testing.T) {
-	for _, row := range []struct{ path, body string }{
-		{"f.yaml", "sesame"}, {"f.yaml", "[sesame]"}, {"f.yaml", "!!int sesame"}, {"f.yaml", "- : sesame\n :"}, {"f.yaml", "sesame: [sesame"},
-		{"f.json", `"sesame"`}, {"f.json", `["sesame"]`}, {"f.json", `{"linger": sesame}`},
-		{"f.toml", "sesame"}, {"f.toml", `linger = sesame`}, {"f.toml", `linger = "sesame`},
-	} {
-		_, _, err := loadFile(t, row.path, row.body)
-		if err == nil || strings.Contains(err.Error(), "sesame") {
-			t.Errorf("%s %q: error %v", row.path, row.body, err)
+	for _, body := range []string{"sesame", "[sesame]", "!!int sesame", "- : sesame\n :", "sesame: [sesame", `"sesame"`, `["sesame"]`} {
+		src := Sources{ReadFile: func(string) ([]byte, error) { return []byte(body), nil }}
+		_, _, faults := loadFrom(t, src, endpoint, ours("CONFIG", "f.yaml"))
+		if len(faults) != 1 || strings.Contains(faults[0], "sesame") {
+			t.Errorf("%q: %q", body, faults)
 		}
 	}
 }
 
-func TestJSONKeysComeOnce(t *testing.T) {
-	for _, row := range []struct{ body, want string }{
-		{`{"linger": "45s", "mode": "observe", "linger": "46s"}`, `"linger" (file f.json, line 1): must come once, and is in line 1 too`},
-		{`{"poolLimits": {"rack1": 1, "rack2": 2, "rack1": 1}}`, `IRONIC_THROTTLE_POOL_LIMITS="rack1=1,rack1=1,rack2=2" (file f.json, line 1): must name each conductor group once, "rack1" comes twice`},
-		{`{"poolLimits": {"linger": 1}, "linger": "45s"}`, ""},
-	} {
-		_, _, err := loadFile(t, "f.json", row.body)
-		if got := strings.Join(faults(err), "\n"); got != row.want {
-			t.Errorf("%s: %q, want %q", row.body, got, row.want)
-		}
-	}
-}
-
-func TestConfigFileThatCannotBeRead(t *testing.T) {
-	_, _, err := load(t, "IRONIC_THROTTLE_CONFIG="+filepath.Join(t.TempDir(), "none.yaml"))
-	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], "cannot be read") || !errors.As(err, new(*Fault)) {
-		t.Errorf("faults %q", got)
-	}
-	path := filepath.Join(t.TempDir(), "big.yaml")
-	if err := os.WriteFile(path, make([]byte, maxFile+1), 0o600); err != nil {
+// A named pipe blocks whoever opens it until somebody writes.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	pipe, big := filepath.Join(dir, "pipe.yaml"), filepath.Join(dir, "big.yaml")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(big, make([]byte, 1<<20+1), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = load(t, "IRONIC_THROTTLE_CONFIG="+path)
-	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], "longer than 1048576 bytes") {
-		t.Errorf("faults %q", got)
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none.yaml"): "no such file", pipe: "not a regular file", big: "longer than 1048576 bytes",
+	} {
+		_, _, faults := loadFrom(t, Sources{}, endpoint, ours("CONFIG", path))
+		if len(faults) != 1 || !strings.Contains(faults[0], "cannot be read: ") || !strings.Contains(faults[0], want) {
+			t.Errorf("faults %q, want %s", faults, want)
+		}
 	}
 }
 
 func TestChangedLeavesDefaultsOut(t *testing.T) {
-	c, _, err := loadFrom(t, Sources{}, "IRONIC_ENDPOINT=http://ironic", "MAX_CONCURRENT_PROVISIONING_HOSTS=100",
-		"IRONIC_THROTTLE_LINGER=7s", "IRONIC_THROTTLE_MODE=enforce")
+	c, _, faults := loadFrom(t, Sources{}, "IRONIC_ENDPOINT=http://ironic", "MAX_CONCURRENT_PROVISIONING_HOSTS=100",
+		ours("LINGER", "7s"), ours("MODE", "enforce"))
 	want := map[string]string{"ironicEndpoint": "http://ironic", "maxConcurrentProvisioningHosts": "100", "linger": "7s"}
-	if diff := cmp.Diff(want, c.Changed()); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+	if diff := cmp.Diff(want, c.Changed()); faults != nil || diff != "" {
+		t.Errorf("%q (-want +got):\n%s", faults, diff)
 	}
 }

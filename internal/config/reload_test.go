@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,10 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeFile is a config file that tests change.
 type fakeFile struct {
@@ -39,8 +35,8 @@ func (f *fakeFile) read(string) ([]byte, error) {
 func start(t *testing.T, body string) (*fakeFile, Sources, Config) {
 	t.Helper()
 	f := &fakeFile{body: body}
-	t.Cleanup(inEnvironment(t, []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.yaml"}))
-	src := Sources{ReadFile: f.read}
+	t.Cleanup(inEnvironment(t, []string{ours("CONFIG", "f.yaml")}))
+	src := Sources{ReadFile: f.read, Exists: func(string) bool { return false }}
 	c, _, err := Load(src)
 	if err != nil {
 		t.Fatal(err)
@@ -48,101 +44,83 @@ func start(t *testing.T, body string) (*fakeFile, Sources, Config) {
 	return f, src, c
 }
 
-// Another valid value of every setting, for a file.
-var other = map[string]string{
-	"MODE": "observe", "LOG_LEVEL": "warn", "LOG_FORMAT": "json",
-	"MAX_CONCURRENT_PROVISIONING_HOSTS": "30", "BMO_CONCURRENCY": "3", "LIMIT_MODE": "adaptive",
-	"POOL_LIMITS": "rack1=2", "VIRTUAL_MEDIA_LIMIT": "3", "EXEMPT_VIRTUAL_MEDIA": "false",
-	"COUNT_MODE": "busy", "COUNT_EXTRA_STATES": "true", "STUCK_AFTER": "2h",
-	"POLL_INTERVAL": "6s", "MAX_AGE": "20s", "MAX_STALE": "40s", "LIST_MAX_AGE": "61s",
-	"LEASE_TTL": "6m", "LINGER": "46s", "STARTUP_SETTLE": "61s",
-	"TENANT_WEIGHTS":      "prod=2",
-	"FAILED_HOST_HOLDOFF": "48h", "HOLDOFF_STAGE": "remediate", "HOLDOFF_GROWTH": "2",
-	"HOLDOFF_HOSTS": "metal3/lab=0", "HOLDOFF_FILE": "/i", "MAX_FAILED": "40%",
-	"BREAKER_ENABLED": "false", "BREAKER_THRESHOLD": "11", "BREAKER_RECOVERY_TIMEOUT": "16m", "BREAKER_RATE_LIMIT_PER_MINUTE": "10",
-	"API_ACCESS": "open", "API_TLS_CERT_FILE": "/k", "API_TLS_KEY_FILE": "/l", "METRICS_TLS_CERT_FILE": "/m", "METRICS_TLS_KEY_FILE": "/n",
-	"LISTEN_ADDRESS": "127.0.0.1:1", "LOCAL_LISTEN_ADDRESS": "127.0.0.1:6", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": "127.0.0.1:3",
-	"GATEWAY_LISTEN_ADDRESS": "127.0.0.1:4", "GATEWAY_TLS_CERT_FILE": "/e", "GATEWAY_TLS_KEY_FILE": "/f", "GATEWAY_CLIENT_CA_FILE": "/g",
-	"KUBERNETES": "on", "KUBECONFIG": "/j", "WATCH_NAMESPACE": "metal3", "POD_NAMESPACE": "bmo", "POD_NAME": "throttle-0",
-	"OPERATOR_DEPLOYMENT": "bmo/manager", "HOLDOFF_CONFIGMAP": "holds",
-	"LEADER_ELECT": "true", "LEADER_LEASE_NAME": "other",
-	"DISRUPTION": "plan", "DISRUPTION_CONSOLIDATE_AFTER": "30m", "DISRUPTION_BUDGETS": "20%,3,ready:2",
-	"DISRUPTION_TARIFF": "0.28",
-	"IRONIC_ENDPOINT":   "", "IRONIC_NAME": "", // one or the other
-	"IRONIC_NAMESPACE": "irso", "METAL3_AUTH_ROOT_DIR": "/a", "IRONIC_CACERT_FILE": "/b", "IRONIC_CLIENT_CERT_FILE": "/c",
-	"IRONIC_CLIENT_PRIVATE_KEY_FILE": "/d", "IRONIC_INSECURE": "true",
+// another is a value of each setting that the default is not, where the rule does not say one.
+var another = map[string]string{
+	"poolLimits": "rack1=2", "tenantWeights": "prod=2", "holdoffHosts": "metal3/lab=0", "maxFailed": "40%",
+	"disruptionBudgets": "20%", "disruptionTariff": "0.28", "disruptionConsolidateAfter": "30m",
+	"watchNamespace": "metal3", "operatorDeployment": "bmo/manager", "ironicEndpoint": "http://b",
+	"stuckAfter": "2h", "exemptVirtualMedia": "false", "breakerEnabled": "false", "kubernetes": "on", "mode": "observe", "disruption": "plan",
+	"failedHostHoldoff": "48h", "holdoffGrowth": "2", "leaseTtl": "6m", "startupSettle": "61s",
 }
 
-// Settings of which most are a fault or a warning when they are alone.
-const (
-	wholeGateway = "gatewayListenAddress: 127.0.0.1:5\ngatewayTlsCertFile: /x\ngatewayTlsKeyFile: /y\n"
-	wholeAccess  = "apiTlsCertFile: /x\napiTlsKeyFile: /y\n"
-	wholeMetrics = "metricsTlsCertFile: /x\nmetricsTlsKeyFile: /y\n"
-)
-
-// without is a file without the line of key.
-func without(key, whole string) (file string) {
-	for line := range strings.Lines(whole) {
-		if !strings.HasPrefix(line, key+":") {
-			file += line
+// different is such a value.
+func different(s setting) string {
+	if text := another[s.key]; text != "" {
+		return text
+	}
+	candidates := []string{"7s", "46s", "61s", "6m", "16m", "4", "true", "127.0.0.1:9", "other", "/other"}
+	if words, ok := strings.CutPrefix(s.rule.must, "one of "); ok {
+		candidates = strings.Split(words, ", ")
+	}
+	for _, text := range candidates {
+		if value, err := s.read(text); err == nil && asText(value.Interface()) != s.def {
+			return text
 		}
 	}
-	return file
-}
-
-// inCluster reports whether s needs KUBERNETES=on.
-func inCluster(s setting) bool {
-	rows := slices.Concat(kubernetesRows, disruptionRows)
-	return s.name == nameHoldMap || s.name != nameKubernetes && slices.ContainsFunc(rows, func(of setting) bool { return of.name == s.name })
+	return ""
 }
 
 func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
-	for _, s := range table {
-		text, ok := other[s.short()]
-		if !ok && !s.noFile {
-			t.Errorf("%s: no other value in this test", s.name)
-		}
-		if text == "" {
-			continue // given by the environment, which does not change
-		}
-		var whole, rest string
-		if strings.HasPrefix(s.short(), "GATEWAY_") {
-			whole, rest = wholeGateway, without(s.key(), wholeGateway)
-		}
-		if strings.HasPrefix(s.short(), "API_") {
-			whole, rest = wholeAccess, without(s.key(), wholeAccess)
-		}
-		if strings.HasPrefix(s.short(), "METRICS_TLS_") {
-			whole, rest = wholeMetrics, without(s.key(), wholeMetrics)
-		}
-		if inCluster(s) {
-			whole = "kubernetes: on\n"
-			if strings.HasPrefix(s.short(), "LEADER_") && s.name != nameElect || s.name == nameHoldMap {
-				whole += "leaderElect: true\n" // else there is another warning, or an error
-			}
-			if strings.HasPrefix(s.name, nameDisruption+"_") {
-				whole += "disruption: plan\n" // as before
-			}
-			rest = whole
-		}
-		f, src, c := start(t, whole)
-		f.write(rest+s.key()+": \""+text+"\"", nil)
-		next, warnings, err := c.Reload(src)
-		if err != nil {
-			t.Errorf("%s: %v", s.name, err)
+	const rest = "ironicEndpoint: http://a\n"
+	for _, s := range settings {
+		if s.key == "config" {
 			continue
 		}
-		moved := next.texts()[s.key()] != c.texts()[s.key()]
-		named := len(warnings) == 1 && strings.HasPrefix(string(warnings[0]), s.name+" changed from ")
-		if moved != s.hot || named == s.hot {
-			t.Errorf("%s: live %t, but taken %t, warnings %q", s.name, s.hot, moved, warnings)
+		f, src, c := start(t, rest)
+		body := rest
+		if s.key == "ironicEndpoint" {
+			body = ""
+		}
+		f.write(body+s.key+": '"+different(s)+"'\n"+neededBy(s), nil)
+		next, warnings, err := c.Reload(src)
+		if err != nil {
+			t.Errorf("%s: %v", s.name(), err)
+			continue
+		}
+		moved, told := s.text(next) != s.text(c), false
+		for _, w := range warnings {
+			told = told || strings.HasPrefix(string(w), s.name()+" changed from ")
+		}
+		if moved == s.restart || told != s.restart {
+			t.Errorf("%s=%s: restart %t, but taken %t, told %t: %q", s.name(), different(s), s.restart, moved, told, warnings)
 		}
 	}
 }
 
+// neededBy are lines without which a setting is a fault.
+func neededBy(s setting) string {
+	switch s.key {
+	case "leaderElect", "disruption", "ironicName":
+		return "kubernetes: on"
+	case "holdoffConfigmap":
+		return "kubernetes: on\nleaderElect: true"
+	case "apiTlsCertFile":
+		return "apiTlsKeyFile: /k"
+	case "apiTlsKeyFile":
+		return "apiTlsCertFile: /c"
+	case "metricsTlsCertFile":
+		return "metricsTlsKeyFile: /k"
+	case "metricsTlsKeyFile":
+		return "metricsTlsCertFile: /c"
+	case "apiAccess":
+		return "kubernetes: on\napiTlsKeyFile: /k\napiTlsCertFile: /c"
+	}
+	return ""
+}
+
 func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
-	f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
-	f.write("maxConcurrentProvisioningHosts: 8\npoolLimits: rack1=9", nil)
+	f, src, c := start(t, "ironicEndpoint: http://u:one@h\nmaxConcurrentProvisioningHosts: 9")
+	f.write("ironicEndpoint: http://u:one@h\nmaxConcurrentProvisioningHosts: 8\npoolLimits: a=9", nil)
 	next, _, err := c.Reload(src)
 	if !errors.As(err, new(*Fault)) {
 		t.Errorf("error %v, want a fault", err)
@@ -150,121 +128,65 @@ func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
 	if diff := cmp.Diff(c, next); diff != "" {
 		t.Errorf("changed (-old +new):\n%s", diff)
 	}
-}
-
-func TestReloadNamesANewPasswordWithoutShowingIt(t *testing.T) {
-	f := &fakeFile{body: "ironicEndpoint: http://u:one@h"}
-	t.Cleanup(inEnvironment(t, []string{"IRONIC_THROTTLE_CONFIG=f.yaml"}))
-	src := Sources{ReadFile: f.read}
-	c, _, err := Load(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.write("ironicEndpoint: http://u:two@h", nil)
-	_, warnings, _ := c.Reload(src)
-	if len(warnings) != 1 || strings.Contains(string(warnings[0]), "two") {
-		t.Errorf("warnings %q", warnings)
+	// A new password is told and not shown.
+	f.write("ironicEndpoint: http://u:two@h\nmaxConcurrentProvisioningHosts: 8", nil)
+	next, warnings, _ := c.Reload(src)
+	if len(warnings) != 1 || strings.Contains(string(warnings[0]), "two") || next.Ironic != c.Ironic || next.Limits.Total != 8 {
+		t.Errorf("warnings %q, %+v", warnings, next.Ironic)
 	}
 }
 
+// TestWatchTellsEachChangeOnce: a file that is being written is empty, or ends in the middle of a number: only what two
+// reads in a row have found counts, and what stays empty never does.
 func TestWatchTellsEachChangeOnce(t *testing.T) {
+	const rest = "ironicEndpoint: http://a\nmaxConcurrentProvisioningHosts: "
 	synctest.Test(t, func(t *testing.T) {
-		f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
+		f, src, c := start(t, rest+"40")
+		f.write(rest+"39", nil) // before Watch has begun
 		ctx, cancel := context.WithCancel(t.Context())
-		updates := make(chan Update, 16)
+		var updates []Update
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			Watch(ctx, c, src, func(u Update) { updates <- u })
+			Watch(ctx, c, src, func(u Update) { updates = append(updates, u) })
 		}()
-		// Three checks of the file fit between two steps of the story.
-		next := func() []Update {
-			passes(t, 3*watchEvery)
-			var got []Update
-			for len(updates) > 0 {
-				got = append(got, <-updates)
+		passes(time.Second)
+		for _, step := range []struct {
+			body  string
+			err   error
+			reads int
+			limit int // of the update, 0 = none
+			bad   bool
+		}{
+			{rest + "39", nil, 2, 39, false},
+			{rest + "39", nil, 3, 0, false},
+			{"", nil, 1, 0, false},
+			{rest + "4", nil, 1, 0, false},
+			{rest + "40", nil, 2, 40, false},
+			{rest + "zehn", nil, 3, 40, true},
+			{"", errors.New("gone"), 3, 40, true},
+			{" \n", nil, 3, 40, true},
+			{rest + "41", nil, 3, 41, false},
+			{rest + "41\nlinger: 46s", nil, 3, 41, false},
+		} {
+			f.write(step.body, step.err)
+			updates = nil
+			passes(time.Duration(step.reads) * watchEvery)
+			switch {
+			case step.limit == 0 && len(updates) > 0 || step.limit > 0 && len(updates) != 1:
+				t.Errorf("%q: %d updates", step.body, len(updates))
+			case step.limit > 0 && (updates[0].Config.Limits.Total != step.limit || (updates[0].Err != nil) != step.bad):
+				t.Errorf("%q: %+v", step.body, updates[0])
 			}
-			return got
-		}
-		if got := next(); got != nil {
-			t.Errorf("unchanged file: %+v", got)
-		}
-		f.write("maxConcurrentProvisioningHosts: 10", nil)
-		if got := next(); len(got) != 1 || got[0].Err != nil || got[0].Config.Limits.Total != 10 {
-			t.Errorf("new limit: %+v", got)
-		}
-		f.write("maxConcurrentProvisioningHosts: zehn", nil)
-		if got := next(); len(got) != 1 || got[0].Err == nil || got[0].Config.Limits.Total != 10 {
-			t.Errorf("broken file: %+v", got)
-		}
-		f.write("", errors.New("gone"))
-		if got := next(); len(got) != 1 || got[0].Err == nil || got[0].Config.Limits.Total != 10 {
-			t.Errorf("file gone: %+v", got)
-		}
-		f.write("maxConcurrentProvisioningHosts: 11", nil)
-		if got := next(); len(got) != 1 || got[0].Err != nil || got[0].Config.Limits.Total != 11 {
-			t.Errorf("file back: %+v", got)
 		}
 		cancel()
 		<-done
+		Watch(t.Context(), Default(), Sources{}, nil) // without a file it returns
 	})
 }
 
-func TestWatchFindsWhatChangedSinceTheStart(t *testing.T) {
-	f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
-	f.write("maxConcurrentProvisioningHosts: 10", nil)
-	w := newWatcher(c, src)
-	w.step()
-	if u, news := w.step(); !news || u.Config.Limits.Total != 10 {
-		t.Errorf("%+v, %t", u, news)
-	}
-}
-
-// A file that is being written is empty, or ends in the middle of a number.
-func TestWatchTakesOnlyWhatStays(t *testing.T) {
-	f, src, c := start(t, "maxConcurrentProvisioningHosts: 40")
-	w := newWatcher(c, src)
-	for _, body := range []string{"", "maxConcurrentProvisioningHosts: 4", "", "maxConcurrentProvisioningHosts: 40"} {
-		f.write(body, nil)
-		if u, news := w.step(); news {
-			t.Errorf("%q after one check: %+v", body, u)
-		}
-	}
-	f.write(" \n", nil)
-	w.step()
-	if u, news := w.step(); !news || u.Err == nil || u.Config.Limits.Total != 40 {
-		t.Errorf("emptied: %+v, %t", u, news)
-	}
-	f.write("maxConcurrentProvisioningHosts: 41", nil)
-	w.step()
-	if u, news := w.step(); !news || u.Err != nil || u.Config.Limits.Total != 41 {
-		t.Errorf("written: %+v, %t", u, news)
-	}
-}
-
-func TestWatchNamesWhatNeedsARestartSinceTheStart(t *testing.T) {
-	f, src, c := start(t, "linger: 45s")
-	w := newWatcher(c, src)
-	if u, news := w.step(); news {
-		t.Errorf("unchanged: %+v", u)
-	}
-	f.write("linger: 46s", nil)
-	w = newWatcher(c, src)
-	w.step()
-	u, news := w.step()
-	if !news || len(u.Warnings) != 1 || !strings.HasPrefix(string(u.Warnings[0]), "IRONIC_THROTTLE_LINGER changed from ") {
-		t.Errorf("%+v, %t", u, news)
-	}
-}
-
-func TestWatchWithoutAFileReturns(t *testing.T) {
-	Watch(t.Context(), Default(), Sources{}, func(Update) { t.Error("called") })
-}
-
 // passes lets virtual time go by.
-func passes(t *testing.T, d time.Duration) {
-	t.Helper()
-	timer := time.NewTimer(d)
-	<-timer.C
+func passes(d time.Duration) {
+	<-time.After(d)
 	synctest.Wait()
 }

@@ -1,19 +1,16 @@
 package config
 
 import (
-	"encoding"
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-viper/mapstructure/v2"
-	"github.com/spf13/viper"
 )
 
 // ruleError is a rule that a text breaks, where that is more than the setting's own.
@@ -24,85 +21,64 @@ func (e ruleError) Error() string { return string(e) }
 // errUnreadable is a text that the type of the setting cannot have.
 var errUnreadable = errors.New("cannot be read")
 
-// unmarshal fills c with what v holds and returns what is wrong, by the key of the
-// setting. Such a field stays as it was.
-func unmarshal(v *viper.Viper, c *Config) map[string]error {
-	wrong := map[string]error{}
-	collect(v.Unmarshal(c, viper.DecodeHook(fromText), replace), wrong)
-	return wrong
+// readText fills a field with what text says. The readers of viper's decoder take more than an operator
+// can mean: 010 for eight, "" for 0, t for true.
+func readText(field reflect.Value, text string) (err error) {
+	switch v := field.Addr().Interface().(type) {
+	case *bool:
+		*v, err = parseBool(text)
+	case *int:
+		*v, err = strconv.Atoi(text)
+	case *float64:
+		*v, err = parseDecimal(text)
+	case *time.Duration:
+		*v, err = parseDuration(text)
+	case *[]string:
+		*v = sortedSet(text)
+	case *map[string]int:
+		*v, err = pools.read(text)
+	case *map[string]float64:
+		*v, err = weights.read(text)
+	case *map[string]time.Duration:
+		*v, err = hostHolds.read(text)
+	default:
+		field.SetString(text)
+	}
+	return err
 }
 
-// replace lets a list take the place of a default instead of being laid over it.
-func replace(d *mapstructure.DecoderConfig) { d.ZeroFields = true }
-
-// collect takes a joined error of mapstructure apart.
-func collect(err error, wrong map[string]error) {
-	switch err := err.(type) { //nolint:errorlint // the tree is walked node by node
-	case *mapstructure.DecodeError:
-		wrong[err.Name()] = err
-	case interface{ Unwrap() []error }:
-		for _, e := range err.Unwrap() {
-			collect(e, wrong)
-		}
-	case interface{ Unwrap() error }:
-		collect(err.Unwrap(), wrong)
-	}
-}
-
-// fromText is the decode hook: every source gives texts. mapstructure's own readers of
-// numbers and switches take more than an operator can mean: 010 for eight, "" for 0, t for true.
-func fromText(_, to reflect.Type, data any) (any, error) {
-	text, ok := data.(string)
-	if !ok {
-		return data, nil
-	}
-	text = strings.TrimSpace(text)
-	if v, ok := reflect.New(to).Interface().(encoding.TextUnmarshaler); ok {
-		return v, v.UnmarshalText([]byte(text))
-	}
-	switch to {
-	case reflect.TypeFor[int]():
-		return strconv.Atoi(text)
-	case reflect.TypeFor[float64]():
-		return parseDecimal(text)
-	case reflect.TypeFor[bool]():
-		return parseBool(text)
-	case reflect.TypeFor[[]string]():
-		return sortedSet(text), nil
-	case reflect.TypeFor[time.Duration]():
-		return parseDuration(text)
-	}
-	return text, nil
-}
-
-// asText is the text of a value as fromText reads it.
+// asText is the text of a value as readText reads it.
 func asText(value any) string {
 	switch v := value.(type) {
 	case time.Duration:
 		return short(v)
 	case []string:
 		return strings.Join(v, ",")
+	case map[string]int:
+		return showPairs(v)
+	case map[string]float64:
+		return showPairs(v)
+	case map[string]time.Duration:
+		return showPairs(v)
 	}
 	return fmt.Sprint(value)
 }
 
 // sortedSet are the words of a list with commas, each once.
 func sortedSet(text string) []string {
-	var words []string
-	for word := range strings.SplitSeq(text, ",") {
-		if word = strings.TrimSpace(word); word != "" {
-			words = append(words, word)
-		}
+	words := strings.Split(text, ",")
+	for i := range words {
+		words[i] = strings.TrimSpace(words[i])
 	}
 	slices.Sort(words)
-	return slices.Compact(words)
+	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
 }
 
 func parseBool(text string) (bool, error) {
 	switch strings.ToLower(text) {
-	case "true":
+	case "true", "on":
 		return true, nil
-	case "false":
+	case "false", "off":
 		return false, nil
 	}
 	return false, errUnreadable
@@ -118,31 +94,38 @@ func parseDecimal(text string) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
-// tooLong is a duration in all but its size.
-var tooLong = regexp.MustCompile(`^\+?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+// Never is a duration without end, where a setting can have one.
+const Never time.Duration = -1
+
+const neverWord = "Never"
 
 func parseDuration(text string) (time.Duration, error) {
+	if strings.EqualFold(text, neverWord) {
+		return Never, nil
+	}
 	d, err := time.ParseDuration(text)
-	if err != nil && tooLong.MatchString(text) {
-		return 0, ruleError(fmt.Sprintf("must be a duration of at most %dh", math.MaxInt64/int64(time.Hour)))
+	if d < 0 { // Never has no other name
+		err = errUnreadable
 	}
 	return d, err
 }
 
+const holdText = "a duration with its unit, such as 48h or 1.5h, or 0, up to 2562047h"
+
 // HoldLength reads a hold as the settings do; the error names the rule.
 func HoldLength(text string) (time.Duration, error) {
 	d, err := parseDuration(strings.TrimSpace(text))
-	if errors.As(err, new(ruleError)) {
-		return 0, err
-	}
 	if err != nil || d < 0 {
-		return 0, ruleError("must be " + holdTime.text)
+		return 0, ruleError("must be " + holdText)
 	}
 	return d, nil
 }
 
 // short prints 90m as 1h30m and not as 1h30m0s.
 func short(d time.Duration) string {
+	if d == Never {
+		return neverWord
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
@@ -153,25 +136,69 @@ func short(d time.Duration) string {
 	return s
 }
 
-// toggle is on or off.
-type toggle bool
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (s *toggle) UnmarshalText(text []byte) error {
-	switch strings.ToLower(string(text)) {
-	case "on", "true":
-		*s = true
-	case "off", "false":
-		*s = false
-	default:
-		return errUnreadable
-	}
-	return nil
+// pairing reads name=value pairs, each name once.
+type pairing[V any] struct {
+	must  string                      // what the pairs are, with an example
+	name  func(string) (string, bool) // in its one spelling, and whether it is good
+	value func(string) (V, error)
 }
 
-func (s toggle) String() string {
-	if s {
-		return "on"
+func (p pairing[V]) read(text string) (map[string]V, error) {
+	all := map[string]V{}
+	for pair := range strings.SplitSeq(text, ",") {
+		given, number, _ := strings.Cut(pair, "=")
+		name, good := p.name(strings.TrimSpace(given))
+		v, err := p.value(strings.TrimSpace(number))
+		if !good || err != nil {
+			return nil, ruleError(fmt.Sprintf("must be %s; %s is not", p.must, quote(pair)))
+		}
+		if _, twice := all[name]; twice {
+			return nil, ruleError(fmt.Sprintf("must have each name once, %q comes twice", name))
+		}
+		all[name] = v
 	}
-	return "off"
+	return all, nil
+}
+
+func showPairs[V any](all map[string]V) string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		pairs = append(pairs, name+"="+asText(all[name]))
+	}
+	return strings.Join(pairs, ",")
+}
+
+var (
+	// Ironic folds the case of conductor groups; the pool virtual-media is that of VIRTUAL_MEDIA_LIMIT.
+	pools = pairing[int]{
+		must: "group=slots pairs such as rack1=8,rack2=12 with slots 1..100000, and groups of a-z, 0-9, '-', '_', '.', not virtual-media",
+		name: func(given string) (string, bool) {
+			folded := strings.ToLower(given)
+			return folded, groupName.MatchString(folded) && folded != "virtual-media"
+		},
+		value: func(text string) (int, error) { return within(strconv.Atoi, text, 1, maxLimit) },
+	}
+	// A weight of 0 would be a namespace that never gets a slot.
+	weights = pairing[float64]{
+		must:  "namespace=weight pairs such as prod=3,dev=0.5 with weights 0.01..100",
+		name:  func(given string) (string, bool) { return given, namespaceName.MatchString(given) },
+		value: func(text string) (float64, error) { return within(parseDecimal, text, 0.01, 100) },
+	}
+	// Ironic's name of the host namespace/name is namespace~name.
+	hostHolds = pairing[time.Duration]{
+		must: "namespace/name=duration pairs such as metal3/worker-1=48h,metal3/lab=0",
+		name: func(given string) (string, bool) {
+			namespace, host, _ := strings.Cut(strings.Replace(given, "~", "/", 1), "/")
+			return namespace + "/" + host, namespaceName.MatchString(namespace) && objectName.MatchString(host)
+		},
+		value: HoldLength,
+	}
+)
+
+func within[V cmp.Ordered](read func(string) (V, error), text string, low, high V) (V, error) {
+	v, err := read(text)
+	if v < low || v > high {
+		err = errUnreadable
+	}
+	return v, err
 }

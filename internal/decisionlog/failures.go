@@ -1,6 +1,7 @@
 package decisionlog
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strconv"
@@ -24,7 +25,7 @@ func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 			logFailed(log, n)
 		case admission.HoldEnded:
 			log.LogAttrs(context.Background(), slog.LevelInfo, "hold ended",
-				append(hostAttrs(n.Hold), slog.String("how", n.End), slog.String("means", endMeans[n.End]))...)
+				append(hostAttrs(n.Hold), slog.String("why", cmp.Or(holdEnds[n.End], n.End)))...)
 		}
 	}
 }
@@ -50,40 +51,40 @@ func hostAttrs(h api.Hold) []slog.Attr {
 	return []slog.Attr{slog.String("host", name), slog.String("node", h.NodeUUID)}
 }
 
-// endMeans explains each of api.HoldEnds.
-var endMeans = map[string]string{
-	"hand":    "released by an annotation: it may be tried again",
-	"spec":    "the host is to be something else: it may be tried again",
-	"time":    "its time is over: it may be tried again",
+// holdEnds explains each of api.HoldEnds.
+var holdEnds = map[string]string{
+	"hand":    "released by an annotation",
+	"spec":    "the host is to be something else",
+	"time":    "its time is over",
 	"success": "the host has gone well",
 	"gone":    "the host is no more",
 }
 
+var breakerEvents = map[string]string{
+	"OPEN":      "breaker opened: nothing new starts there, what runs goes on",
+	"HALF_OPEN": "breaker half-open: single hosts are tried",
+	"CLOSED":    "breaker closed: hosts may start again",
+}
+
 func logBreaker(log *slog.Logger, n admission.FailureNotice) {
-	level, means := slog.LevelInfo, "hosts may start again"
-	switch n.To {
-	case "OPEN":
-		level, means = slog.LevelWarn, "nothing new starts there; what runs goes on"
-	case "HALF_OPEN":
-		means = "single hosts are tried"
+	level := slog.LevelInfo
+	if n.To == "OPEN" {
+		level = slog.LevelWarn
 	}
-	attrs := []slog.Attr{
-		slog.String("scope", n.Scope), slog.String("from", n.From), slog.String("to", n.To),
-		slog.Bool("byHand", n.ByHand), slog.String("means", means),
-	}
+	attrs := []slog.Attr{slog.String("scope", n.Scope), slog.String("from", n.From), slog.String("to", n.To), slog.Bool("byHand", n.ByHand)}
 	for i, c := range n.Causes[:min(len(n.Causes), maxLoggedCauses)] {
 		attrs = append(attrs, slog.Group("cause"+strconv.Itoa(i+1),
 			slog.String("text", c.Text), slog.Int("count", c.Count), slog.String("hosts", strings.Join(c.Hosts, " "))))
 	}
-	log.LogAttrs(context.Background(), level, "circuit breaker", attrs...)
+	log.LogAttrs(context.Background(), level, cmp.Or(breakerEvents[n.To], "breaker "+n.To), attrs...)
 }
 
 func logPool(log *slog.Logger, p api.PoolFailures) {
-	level, means := slog.LevelInfo, "reopened"
+	level, event := slog.LevelInfo, "group resumed"
 	if p.Paused {
-		level, means = slog.LevelWarn, "paused: more have failed or are held than IRONIC_THROTTLE_MAX_FAILED allows"
+		level, event = slog.LevelWarn, "group paused: more have failed or are held than IRONIC_THROTTLE_MAX_FAILED allows"
 	}
-	log.LogAttrs(context.Background(), level, "conductor group", slog.String("group", p.Pool), slog.String("means", means),
+	log.LogAttrs(context.Background(), level, event, slog.String("group", p.Pool),
 		slog.Int("failed", p.Failed), slog.Int("hosts", p.Hosts), slog.Int("allowed", p.Allowed))
 }
 

@@ -59,7 +59,7 @@ func recommends(told, is api.PoolSizing) bool {
 }
 
 func (l *limitLog) changed(was, is api.PoolSizing, total int) {
-	l.log.LogAttrs(context.Background(), slog.LevelInfo, "the limit has changed", poolAttr(is.Pool),
+	l.log.LogAttrs(context.Background(), slog.LevelInfo, "limit changed", poolAttr(is.Pool),
 		slog.Int("was", was.Limit), slog.Int("is", is.Limit), slog.Int("atMost", is.Ceiling), slog.String("why", reason(was, is, total)))
 }
 
@@ -75,7 +75,7 @@ func reason(was, is api.PoolSizing, total int) string {
 }
 
 func (l *limitLog) recommended(p api.PoolSizing) {
-	level := slog.LevelInfo
+	level, event := slog.LevelInfo, "another limit recommended"
 	if p.Verdict == api.SizingLower {
 		level = slog.LevelWarn
 	}
@@ -84,10 +84,9 @@ func (l *limitLog) recommended(p api.PoolSizing) {
 		slog.String("verdict", p.Verdict), slog.String("why", p.Evidence), slog.String("setting", limitSetting(p.Pool)),
 	}
 	if p.Verdict != api.SizingLower && p.Recommended == p.Limit {
-		l.log.LogAttrs(context.Background(), level, "the limit that is set is recommended", attrs...)
-		return
+		event = "limit confirmed: it is the recommended one"
 	}
-	l.log.LogAttrs(context.Background(), level, "another limit is recommended", attrs...)
+	l.log.LogAttrs(context.Background(), level, event, attrs...)
 }
 
 func poolAttr(pool string) slog.Attr { return slog.String("pool", cmp.Or(pool, "(total)")) }

@@ -48,7 +48,7 @@ func TestAChangeOfTheLimitIsOneLineWithItsReason(t *testing.T) {
 		p.Pool = "rack1"
 		return p
 	}
-	const line = `level=INFO msg="the limit has changed" pool=`
+	const line = `level=INFO msg="limit changed" pool=`
 	for _, row := range []struct {
 		name string
 		all  []api.Sizing
@@ -113,10 +113,10 @@ func TestARecommendationNamesItsSetting(t *testing.T) {
 		api.PoolSizing{Pool: "virtual-media", Limit: 9, Ceiling: 9, Recommended: 18, Verdict: api.SizingRaise, Evidence: evidence})
 	back := fixed(40, 40, api.SizingKeep)
 	want := []string{
-		`level=WARN msg="another limit is recommended" pool=(total) limit=40 recommended=25 verdict=lower` + why + "MAX_CONCURRENT_PROVISIONING_HOSTS",
-		`level=INFO msg="another limit is recommended" pool=rack1 limit=8 recommended=12 verdict=raise` + why + "IRONIC_THROTTLE_POOL_LIMITS",
-		`level=INFO msg="another limit is recommended" pool=virtual-media limit=9 recommended=18 verdict=raise` + why + "IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT",
-		`level=INFO msg="the limit that is set is recommended" pool=(total) limit=40 recommended=40 verdict=keep` + why + "MAX_CONCURRENT_PROVISIONING_HOSTS",
+		`level=WARN msg="another limit recommended" pool=(total) limit=40 recommended=25 verdict=lower` + why + "MAX_CONCURRENT_PROVISIONING_HOSTS",
+		`level=INFO msg="another limit recommended" pool=rack1 limit=8 recommended=12 verdict=raise` + why + "IRONIC_THROTTLE_POOL_LIMITS",
+		`level=INFO msg="another limit recommended" pool=virtual-media limit=9 recommended=18 verdict=raise` + why + "IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT",
+		`level=INFO msg="limit confirmed: it is the recommended one" pool=(total) limit=40 recommended=40 verdict=keep` + why + "MAX_CONCURRENT_PROVISIONING_HOSTS",
 	}
 	if diff := cmp.Diff(want, limitLines(10*time.Minute, all, back)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -52,22 +52,21 @@ type viewLog struct {
 func (l *viewLog) step(now time.Time, v api.View) {
 	if v.Settled && !l.settled {
 		l.settled = true
-		l.log.Info("all busy hosts are known: slots are given from now on")
+		l.log.Info("start complete: all hosts at work are known, slots are given from now on")
 	}
-	age := time.Duration(v.AgeSeconds * float64(time.Second)).Round(time.Second)
 	switch {
 	case v.Polls == 0 || v.Fresh == l.lost.IsZero():
 	case v.Fresh:
-		l.log.Info("ironic is seen again: hosts may start", "after", now.Sub(l.lost).Round(time.Second))
+		l.log.Info("view fresh again: hosts may start", "after", api.Age(now.Sub(l.lost)))
 		l.lost = time.Time{}
 	default:
 		l.lost = now
-		args := []any{"lastSeen", age, "setting", "IRONIC_THROTTLE_MAX_STALE"}
+		args := []any{"lastPoll", api.Seconds(v.AgeSeconds)}
 		if v.LastError != "" {
 			args = append(args, "error", v.LastError)
 		} else {
 			args = append(args, "cause", "the polls of Ironic take too long")
 		}
-		l.log.Warn("ironic was last seen too long ago: no host without a slot may start until a poll is complete", args...)
+		l.log.Warn("view stale: no host without a slot may start until a poll of Ironic is complete", args...)
 	}
 }

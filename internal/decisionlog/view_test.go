@@ -32,12 +32,12 @@ func TestTheLogTellsWhenTheViewIsLostAndBack(t *testing.T) {
 		if got := steps(0, 60, 0) + steps(0, 31, 1); got != "" {
 			t.Errorf("nothing is lost, and the log says %s", got)
 		}
-		want := "level=WARN msg=\"ironic was last seen too long ago: no host without a slot may start until a poll is complete\" lastSeen=31s setting=IRONIC_THROTTLE_MAX_STALE " + reason
+		want := "level=WARN msg=\"view stale: no host without a slot may start until a poll of Ironic is complete\" lastPoll=31s " + reason
 		if got := steps(31*time.Second, 40, 1); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
 			t.Errorf("the view is lost, the log says %s", got)
 		}
 		start = start.Add(71 * time.Second)
-		if got := steps(0, 20, 2); strings.Count(got, "\n") != 1 || !strings.Contains(got, "seen again: hosts may start\" after=40s") {
+		if got := steps(0, 20, 2); strings.Count(got, "\n") != 1 || !strings.Contains(got, "view fresh again: hosts may start\" after=40s") {
 			t.Errorf("the view is back, the log says %s", got)
 		}
 	}

@@ -25,7 +25,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 	if want.OnePool {
 		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.Pool })
 		if i < 0 {
-			bad := api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no queue of its own, only " + poolNames(q)}
+			bad := api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no limit of its own, " + poolNames(q)}
 			writeError(w, http.StatusBadRequest, bad.Field, bad.Error())
 			return
 		}
@@ -34,8 +34,8 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, wholeQueue(q))
 }
 
-// parseQueueQuery refuses what it does not know, as the ask does: a misspelt
-// parameter would show something else than was meant.
+// parseQueueQuery refuses what it does not know, as the ask does: a misspelt parameter would show something else than
+// was meant.
 func parseQueueQuery(raw string) (api.QueueQuery, *api.FieldError) {
 	q := api.QueueQuery{Limit: queueRows}
 	values, err := url.ParseQuery(raw)
@@ -85,7 +85,12 @@ func reasonWords() string {
 func poolNames(q api.Queue) string {
 	var names []string
 	for _, p := range q.Pools {
-		names = append(names, strconv.Quote(p.Pool))
+		if p.Pool != "" {
+			names = append(names, p.Pool)
+		}
 	}
-	return strings.Join(names, ", ")
+	if len(names) == 0 {
+		return "and no other pool has one"
+	}
+	return "known are " + strings.Join(names, ", ")
 }

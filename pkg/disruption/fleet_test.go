@@ -146,7 +146,7 @@ func TestAPlanEndsWithItsContext(t *testing.T) {
 	if err != nil || all < 1 {
 		t.Fatalf("the context is asked %d times: %v", all, err)
 	}
-	for left := 0; left < all; left += 7 {
+	for left := range all {
 		if got, err := asked(left); !errors.Is(err, context.Canceled) || got > left+2 {
 			t.Fatalf("cancelled at look %d: %d looks, %v", left, got, err)
 		}

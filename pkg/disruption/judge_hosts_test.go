@@ -36,7 +36,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	if why := cmp.Or(w.outOfBounds(h), firstBroken([]rule{
 		{n == nil || h.Machine == nil, "it has no Node, or no Machine"},
 		{n != nil && n.FirstReady.IsZero(), "its Node was never Ready (law ready once)"},
-		{poolOf(h) != "" && pool == nil, "its pool is not known"},
+		{pool == nil, "it has no pool that is known"},
 	})); why != "" {
 		return why
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
+	"github.com/ironic-throttle/ironic-throttle/internal/secret"
 )
 
 // credentials are for HTTP basic authentication; the zero value is none. host is where Settings.Locate leads with them.
@@ -27,11 +28,8 @@ func (c credentials) header() string {
 
 // mask takes c out of a text that Ironic, or something before it, sent back.
 func (c credentials) mask(text string) string {
-	if c.password == "" || text == "" {
-		return text
-	}
 	_, token, _ := strings.Cut(c.header(), " ")
-	return strings.NewReplacer(token, "xxxxx", c.password, "xxxxx").Replace(text)
+	return secret.Hide(text, token, c.password)
 }
 
 // auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret

@@ -53,11 +53,11 @@ var table = map[string]imports{
 		tests:   []string{"internal/rig/lab"},
 	},
 	"cmd/ironic-throttle-lab": {house: []string{"internal/rig/lab"}},
-	"internal/cli":            {outside: []string{cobra, pflag, terminal}},
+	"internal/cli":            {house: []string{"internal/nearest"}, outside: []string{cobra, pflag, terminal}},
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
-	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "golang.org/x/sync/errgroup"}},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile", "internal/secret"}, outside: []string{gophercl, "golang.org/x/sync/errgroup"}},
 	"pkg/slots":     {house: []string{"pkg/breaker", "pkg/ironic", "pkg/api"}}, // a slot has the permit of a breaker
 	"pkg/fairshare": {house: []string{"pkg/slots"}},
 	"pkg/breaker":   {},
@@ -71,14 +71,15 @@ var table = map[string]imports{
 	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
 	"pkg/admission":         {house: []string{"internal/nearest", "pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
+	"internal/secret":    {},
 	"internal/logging":   {},
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
 	"internal/store":     {house: []string{"internal/plainfile", "pkg/holdoff", "pkg/sizing"}},
 	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
-	"internal/page":      {house: []string{"pkg/api"}},
+	"internal/page":      {house: []string{"pkg/api"}, tests: []string{"golang.org/x/net"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics", "go.yaml.in/yaml/v3"}},
 	"internal/metrics":   {house: []string{"internal/gateway", "internal/logging", "pkg/ironic", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {

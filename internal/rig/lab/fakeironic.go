@@ -23,6 +23,10 @@ and takes faults on demand (POST /fake/faults).`
 const fakeIronicExample = `  ironic-throttle-lab fake-ironic --nodes 200 --speed 60
   curl -s http://127.0.0.1:6385/fake/truth
 
+  # a throttle beside it, and one of its hosts
+  IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve &
+  ironic-throttle check ns-01/host-00001
+
   # Ironic is away for 30 s
   curl -d '{"trouble":"refuse","for":"30s"}' http://127.0.0.1:6385/fake/faults`
 
@@ -31,7 +35,7 @@ func (p *process) fakeIronicCommand() *cobra.Command {
 	listen, readyFile := "", ""
 	cmd := &cobra.Command{
 		Use: "fake-ironic", Short: "play an Ironic without hardware",
-		Long: fakeIronicHelp, Example: fakeIronicExample, Args: cobra.NoArgs,
+		Long: fakeIronicHelp, Example: fakeIronicExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.fakeIronic(cmd.Context(), o, listen, readyFile)
 		},

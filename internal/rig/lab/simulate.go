@@ -49,7 +49,7 @@ func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()
 	cmd := &cobra.Command{
 		Use: "simulate", Short: "try a limit in virtual time, beside the rules of today",
-		Long: simulateHelp, Example: simulateExample, Args: cobra.NoArgs,
+		Long: simulateHelp, Example: simulateExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := g.Validate(); err != nil {
 				return err

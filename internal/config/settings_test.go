@@ -1,0 +1,221 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTagsAreSound(t *testing.T) {
+	seen := map[string]string{}
+	for _, s := range settings {
+		for _, name := range append([]string{s.key, "--" + s.flag()}, s.names...) {
+			if other, ok := seen[name]; ok {
+				t.Errorf("%s and %s are both called %s", s.name(), other, name)
+			}
+			seen[name] = s.name()
+		}
+		value, err := s.read(s.def)
+		if err != nil {
+			t.Errorf("%s: default %q: %v", s.name(), s.def, err)
+		}
+		if s.def != "" {
+			if _, err := s.read(asText(value.Interface())); err != nil {
+				t.Errorf("%s: cannot read its own text %q", s.name(), asText(value.Interface()))
+			}
+		}
+		if s.help == "" || len(s.help) > 80 || strings.ContainsAny(s.help+s.rule.must, "|\n") {
+			t.Errorf("%s: help %q (%d) or rule %q is empty, too long or breaks the table", s.name(), s.help, len(s.help), s.rule.must)
+		}
+		for _, key := range s.needs {
+			named(key)
+		}
+		if s.rule.kind == "" || strings.Contains(s.rule.must, "  ") {
+			t.Errorf("%s: rule %+v", s.name(), s.rule)
+		}
+	}
+	got := []string{}
+	for _, s := range settings[:5] {
+		got = append(got, s.name(), s.key, s.flag())
+	}
+	want := []string{
+		"IRONIC_THROTTLE_CONFIG", "config", "config", "IRONIC_THROTTLE_MODE", "mode", "mode",
+		"IRONIC_THROTTLE_LOG_LEVEL", "logLevel", "log-level", "IRONIC_THROTTLE_LOG_FORMAT", "logFormat", "log-format",
+		"MAX_CONCURRENT_PROVISIONING_HOSTS", "maxConcurrentProvisioningHosts", "max-concurrent-provisioning-hosts",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// markdown is the table of all basic or advanced settings as docs/settings.md holds it.
+func markdown(basic bool) string {
+	b := strings.Builder{}
+	b.WriteString("| environment | file | flag | default | rule | live | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, s := range settings {
+		if s.basic != basic {
+			continue
+		}
+		key, def, live := "`"+s.key+"`", s.def, "yes"
+		if s.key == "config" {
+			key = ""
+		}
+		if def == "" {
+			def = "unset"
+		}
+		if s.restart {
+			live = ""
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join([]string{"`" + s.name() + "`", key, "`--" + s.flag() + "`", def, s.rule.must, live, s.help}, " | "))
+	}
+	return b.String()
+}
+
+// The page is written by hand round the generated tables. UPDATE_DOCS=1 renews these:
+// UPDATE_DOCS=1 go test ./internal/config -run Docs.
+func TestDocsHoldTheTables(t *testing.T) {
+	for mark, table := range map[string]string{"basic settings": markdown(true), "advanced settings": markdown(false)} {
+		text := page(t, "docs/settings.md")
+		begin, end := "<!-- "+mark+" -->\n", "<!-- /"+mark+" -->\n"
+		before, rest, ok := strings.Cut(text, begin)
+		got, after, ok2 := strings.Cut(rest, end)
+		if !ok || !ok2 {
+			t.Fatalf("docs/settings.md lacks the marks %q and %q", begin, end)
+		}
+		if os.Getenv("UPDATE_DOCS") != "" {
+			if err := os.WriteFile("../../docs/settings.md", []byte(before+begin+table+end+after), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(table, got); diff != "" {
+			t.Errorf("docs/settings.md (-struct +file):\n%s", diff)
+		}
+	}
+}
+
+func page(t *testing.T, path string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("../..", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// TestOneListOfSettings: names of settings in deploy/, in the docs and in the plays are those of the struct.
+func TestOneListOfSettings(t *testing.T) {
+	basic, names, keys := 0, slices.Clone(reserved), map[string]bool{}
+	for _, s := range settings {
+		names = append(names, s.names...)
+		keys[s.key] = true
+		if s.basic {
+			basic++
+		}
+	}
+	if basic > 12 || len(settings) > most {
+		t.Errorf("%d settings, %d of them basic", len(settings), basic)
+	}
+	seen := 0
+	for _, root := range []string{"deploy", "docs", "testdata/plays"} {
+		for path, text := range texted(t, root) {
+			for _, found := range prefixed.FindAllString(text, -1) {
+				if seen++; !slices.Contains(names, found) && !slices.Contains(examples, found) {
+					t.Errorf("%s: %s is no setting", path, found)
+				}
+			}
+			for _, found := range setLine.FindAllStringSubmatch(text, -1) {
+				if root == "testdata/plays" && !slices.Contains(names, found[1]) && found[1] != "PROVISIONING_LIMIT" {
+					t.Errorf("%s sets %s, which is no setting", path, found[1])
+				}
+			}
+		}
+	}
+	for _, found := range fileLine.FindAllStringSubmatch(page(t, "deploy/settings/config.yaml"), -1) {
+		if seen++; !keys[found[1]] {
+			t.Errorf("deploy/settings/config.yaml: %s is no setting", found[1])
+		}
+	}
+	if seen < 50 {
+		t.Errorf("%d names: the search is broken", seen)
+	}
+}
+
+// most settings there may be.
+const most = 90
+
+var (
+	prefixed = regexp.MustCompile(`\bIRONIC_THROTTLE_[A-Z0-9_]*[A-Z0-9]\b`)
+	setLine  = regexp.MustCompile(`(?m)^(?:\S+ )?set ([A-Z0-9_]+)=`)
+	fileLine = regexp.MustCompile(`(?m)^#? ?([a-zA-Z0-9]+):`)
+	// examples are names that pages give as what is none.
+	examples = []string{"IRONIC_THROTTLE_MOD"}
+)
+
+// texted are the files below a folder of the repository.
+func texted(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(filepath.Join("../..", root), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			body, readErr := os.ReadFile(path)
+			all[strings.TrimPrefix(path, "../../")], err = string(body), readErr
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestDocsExamplesWork sets what docs/settings.md sets, in each way that it shows: as flags,
+// in the environment, in a file.
+func TestDocsExamplesWork(t *testing.T) {
+	text := page(t, "docs/settings.md")
+	bodies := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1)
+	ways := regexp.MustCompile(`(?m)^\$ (.*)ironic-throttle serve(.*)$`).FindAllStringSubmatch(text, -1)
+	if len(bodies) == 0 || len(ways) != 3 {
+		t.Fatalf("%d files and %d commands: the search is broken", len(bodies), len(ways))
+	}
+	for _, way := range ways {
+		src := Sources{
+			Flags:    parsed(t, strings.Fields(way[2])...),
+			ReadFile: func(string) ([]byte, error) { return []byte(bodies[0][1]), nil },
+		}
+		c, warnings, faults := loadFrom(t, src, append(strings.Fields(way[1]), endpoint)...)
+		if c.Mode != Observe || c.Limits.Total != 40 || warnings != nil || faults != nil {
+			t.Errorf("%s: mode %s, limit %d, warnings %q, faults %q", way[0], c.Mode, c.Limits.Total, warnings, faults)
+		}
+	}
+	for _, body := range bodies[1:] {
+		src := Sources{ReadFile: func(string) ([]byte, error) { return []byte(body[1]), nil }}
+		if _, warnings, faults := loadFrom(t, src, ours("CONFIG", "f.yaml"), endpoint); warnings != nil || faults != nil {
+			t.Errorf("%s: warnings %q, faults %q", body[1], warnings, faults)
+		}
+	}
+}
+
+// The help of serve shows basic settings, or advanced ones where they are asked for.
+func TestHelpShowsEverySettingOnce(t *testing.T) {
+	fs := parsed(t)
+	basic := fs.FlagUsages()
+	ShowAdvanced(fs)
+	advanced := fs.FlagUsages()
+	for _, s := range settings {
+		shows := func(usage string) bool { return slices.Contains(strings.Fields(usage), "--"+s.flag()) }
+		if shows(basic) != s.basic || shows(advanced) == s.basic || !strings.Contains(basic+advanced, s.name()) {
+			t.Errorf("%s: basic %t, but shown as basic %t, as advanced %t", s.name(), s.basic, shows(basic), shows(advanced))
+		}
+		if f := fs.Lookup(s.flag()); (f.NoOptDefVal == "true") != (s.kind.Kind() == reflect.Bool) {
+			t.Errorf("--%s alone means %q", s.flag(), f.NoOptDefVal)
+		}
+	}
+}
