@@ -264,14 +264,10 @@ func (b *board) crowded(p *disruption.Pod, to *seat) string {
 	return to.attached(p)
 }
 
-// samePort tells whether two ports, each PROTOCOL/ADDRESS/PORT, cannot be on one node: without an address they are on all.
+// samePort tells whether two ports, each PROTOCOL/ADDRESS/PORT, are not put on one node: plans do not look at addresses.
 func samePort(a, b string) bool {
 	one, two := strings.Split(a, "/"), strings.Split(b, "/")
-	if len(one) != 3 || len(two) != 3 {
-		return a == b
-	}
-	every := func(address string) bool { return address == "" || address == "0.0.0.0" || address == "::" }
-	return one[0] == two[0] && one[2] == two[2] && (one[1] == two[1] || every(one[1]) || every(two[1]))
+	return len(one) == 3 && len(two) == 3 && one[0] == two[0] && one[2] == two[2]
 }
 
 // attached tells whether the volumes of a pod can be attached besides those that have come before.

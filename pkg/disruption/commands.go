@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -24,14 +25,14 @@ type script struct {
 	replicas map[*pool]int // of pools after the lines so far, where they differ
 }
 
+// plain is a word that no shell reads.
+var plain = regexp.MustCompile(`^[-\w./:=,@%+]+$`)
+
 // kubectl adds a command line; words that a shell would read are quoted.
 func (c *script) kubectl(words ...string) {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
 	line := "kubectl"
 	for _, w := range words {
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !plain(r) }) {
+		if !plain.MatchString(w) {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		line += " " + w

@@ -104,16 +104,14 @@ func (p *planner) served(h *host) []api.PlanCondition {
 	case h.State == stateProvisioned:
 		machine = "it is provisioned, and nobody claims it"
 	}
-	all := []api.PlanCondition{
+	return []api.PlanCondition{
 		unless(why != "", "Cluster", fmt.Sprintf("its cluster %s cannot be read: %s", h.Cluster, clip(why))),
 		unless(m == nil, "Machine", machine),
+		unless(m != nil && m.OtherOwner != "", "Owner", "another owner has its Machine"),
+		unless(h.pool == nil, "Pool", "its Machine has no pool that is known"),
+		unless(h.node == nil, "Node", "it has no Node that is known"),
+		unless(!h.ready() || h.node.FirstReady.IsZero(), "NodeReady", "its Node is not Ready"),
 	}
-	if m != nil {
-		all = append(all, unless(m.OtherOwner != "", "Owner", clip(m.OtherOwner)+" owns its Machine"),
-			unless(h.pool == nil, "Pool", "its Machine has no pool that is known"))
-	}
-	never := h.node == nil || h.node.FirstReady.IsZero()
-	return append(all, unless(h.node == nil, "Node", "it has no Node that is known"), unless(never || !h.node.Ready, "NodeReady", "its Node is not Ready"))
 }
 
 // calm looks at the seed's three conditions, and at whether the pool can be made smaller.

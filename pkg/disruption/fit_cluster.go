@@ -55,7 +55,6 @@ type fitNode struct {
 	pods      []*fitPod // that run here
 	moving    []*fitPod // of those, that need another place when it goes
 	stuck     string    // why they cannot go wherever they may, but for budgets
-	ports     []port    // pods that are placed append theirs, and are taken away in reverse
 	hostAt    int       // its domains by host name and by zone; 0: in none
 	zoneAt    int
 }
@@ -72,7 +71,6 @@ func (c *cluster) build(target func(n *fitNode) bool) {
 	for _, p := range c.pods {
 		if n := c.known[p.Node]; n != nil {
 			n.pods = append(n.pods, p)
-			n.ports = append(n.ports, p.ports...)
 			subtract(n.free, p.needs) // VolumesLeft is what is left already
 			p.count(n, p.sure(), 1)
 			if p.moves() {

@@ -22,7 +22,6 @@ const (
 	taint  = "a taint that it does not tolerate"
 	labels = "other labels than it selects"
 	volume = "no way to its volumes"
-	ports  = "its host port taken"
 	crowd  = "pods that must not be beside it"
 	lonely = "no pods beside which it must be"
 	uneven = "too many of its pods for its topology spread"
@@ -59,8 +58,6 @@ func (c *cluster) check(it *item, n *fitNode) string {
 		return labels
 	case !it.mounts(n.object):
 		return volume
-	case slices.ContainsFunc(it.ports, func(p port) bool { return slices.ContainsFunc(n.ports, p.clashes) }):
-		return ports
 	case !it.apart(n):
 		return crowd
 	case !it.beside(n):
@@ -71,11 +68,10 @@ func (c *cluster) check(it *item, n *fitNode) string {
 	return fits
 }
 
-// put takes the room that an item has on its node; take gives it back. What was put last is taken first.
+// put takes the room that an item has on its node; take gives it back.
 func (it *item) put() {
 	subtract(it.node.free, it.needs)
 	subtract(it.node.free, it.volumes)
-	it.node.ports = append(it.node.ports, it.ports...)
 	it.count(it.node, !it.waits, 1)
 }
 
@@ -85,7 +81,6 @@ func (it *item) take() {
 			it.node.free[w.of] += w.amount
 		}
 	}
-	it.node.ports = it.node.ports[:len(it.node.ports)-len(it.ports)]
 	it.count(it.node, !it.waits, -1)
 }
 
@@ -112,7 +107,7 @@ func (c *cluster) place(items []*item) string {
 		case !alone && (!it.free() || try == retries || len(items) == 1):
 			return c.nowhere(it)
 		case try == retries:
-			return it.called() + " finds no room on the other nodes beside the pods that need it too"
+			return "pod " + it.name + " finds no room on the other nodes beside the pods that need it too"
 		case it.free(): // those that it needs, or that count against it, come first
 			items = append(slices.Delete(items, s.failed, s.failed+1), it)
 		default:
@@ -190,14 +185,6 @@ func (c *cluster) first(it *item, from int) int {
 	return len(c.order)
 }
 
-// called names an item's pod in a sentence.
-func (it *item) called() string {
-	if it.waits {
-		return "pod " + it.name + ", which waits for a node,"
-	}
-	return "pod " + it.name
-}
-
 // nowhere says why no node takes the item, though no other pod moves.
 func (c *cluster) nowhere(it *item) string {
 	counts := map[string]int{}
@@ -207,11 +194,11 @@ func (c *cluster) nowhere(it *item) string {
 		}
 	}
 	if len(counts) == 0 {
-		return it.called() + " has nowhere to go: no other node takes pods"
+		return "pod " + it.name + " has nowhere to go: no other node takes pods"
 	}
 	var why []string
 	for _, words := range slices.Sorted(maps.Keys(counts)) {
 		why = append(why, fmt.Sprintf("%d %s", counts[words], words))
 	}
-	return fmt.Sprintf("%s fits on no other node: of those that take pods, have %s", it.called(), strings.Join(why, ", "))
+	return fmt.Sprintf("pod %s fits on no other node: of those that take pods, have %s", it.name, strings.Join(why, ", "))
 }

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,8 +19,9 @@ const (
 	// that, and a request for more as one that nothing meets. hugeAmount is the most that is summed.
 	mostAmount = int64(1) << 60
 	hugeAmount = int64(1) << 61
-	// volumesOf comes before the name of a CSI driver where that stands for a resource.
+	// volumesOf comes before the name of a CSI driver, and portOf before a port of the host, where that is a resource.
 	volumesOf = "room for volumes of "
+	portOf    = "room on host port "
 )
 
 // need is an amount of a resource.
@@ -50,6 +52,10 @@ func (c *cluster) readRequests(s *shape, p *Pod) {
 		requests = Resources{}
 	}
 	requests["pods"] = "1"
+	for _, text := range p.HostPorts {
+		protocol, rest, _ := strings.Cut(text, "/")
+		requests[portOf+cmp.Or(protocol, "TCP")+rest[strings.LastIndex(rest, "/")+1:]] = "1" // of any address
+	}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		amount, ok := quantity(name, requests[name])
 		if !ok {
@@ -85,6 +91,8 @@ func (c *cluster) equip(n *fitNode) {
 			if left, ok := n.VolumesLeft[driver]; ok {
 				n.all[i] = max(int64(left), 0)
 			}
+		} else if strings.HasPrefix(name, portOf) {
+			n.all[i] = 1
 		} else if text, ok := n.Allocatable[name]; ok {
 			amount, _ := quantity(name, text)
 			n.all[i] = min(amount, mostAmount)

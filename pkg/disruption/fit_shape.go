@@ -36,8 +36,7 @@ type shape struct {
 	namespace string
 	labels    kubelabels.Set // that any selector looks at
 
-	needs, volumes []need // of resources, with one of "pods"; how many more volumes of each CSI driver
-	ports          []port
+	needs, volumes []need // of resources, with one of "pods" and the ports of the host; how many more volumes of each CSI driver
 	demand         nodeaffinity.RequiredNodeAffinity
 	reaches        []*corev1.NodeSelector // of its volumes
 	keys           []string               // labels of nodes that it looks at, and fields, such as the name
@@ -88,7 +87,6 @@ func (c *cluster) readShapes() {
 			s.namespace, s.labels, s.tolerations = p.Namespace, of.Labels, p.Tolerations
 			c.readRequests(s, &of)
 			c.readVolumes(s, &of)
-			s.readPorts(&of)
 			s.readLabels(&of)
 			c.readAffinity(s, &of)
 			c.readSpread(s, &of)
@@ -100,13 +98,9 @@ func (c *cluster) readShapes() {
 func (c *cluster) readLabelKeys(all []*fitPod) map[string]bool {
 	reads := map[string]bool{}
 	look := func(s *metav1.LabelSelector) {
-		if s != nil {
-			for k := range s.MatchLabels {
-				reads[k] = true
-			}
-			for _, e := range s.MatchExpressions {
-				reads[e.Key] = true
-			}
+		all, _ := selectorOf(s, kubelabels.Nothing()).Requirements()
+		for _, r := range all {
+			reads[r.Key()] = true
 		}
 	}
 	for _, b := range c.budgets {

@@ -16,7 +16,6 @@ func (c *cluster) addSpare(spare *Node, going []*fitNode) (undo func()) {
 	daemons := c.daemonsOn(n, going)
 	for _, p := range daemons {
 		subtract(n.free, p.needs)
-		n.ports = append(n.ports, p.ports...)
 		p.count(n, false, 1)
 	}
 	return func() {

@@ -38,15 +38,4 @@ func (t *Throttle) yields() string {
 	}
 }
 
-func listed(all []string) string {
-	all = slices.Clone(all)
-	slices.Sort(all)
-	for i := range all {
-		all[i] = clip(all[i])
-	}
-	const shown = 5
-	if len(all) > shown {
-		return strings.Join(all[:shown], ", ") + fmt.Sprintf(" and %d more", len(all)-shown)
-	}
-	return strings.Join(all, ", ")
-}
+func listed(all []string) string { return clip(strings.Join(slices.Sorted(slices.Values(all)), ", ")) }

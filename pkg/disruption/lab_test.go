@@ -72,7 +72,7 @@ func (l *lab) host() (*disruption.Host, *disruption.Node) {
 		Allocatable: cpus("8"), FirstReady: l.now.Add(-24 * time.Hour),
 	})
 	l.s.Hosts = append(l.s.Hosts, disruption.Host{
-		Key: name("h"), NodeUUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), State: "provisioned", Online: true, PoweredOn: true,
+		Key: name("h"), NodeUUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), State: "provisioned", PoweredOn: true,
 		Consumer: "Metal3Machine " + name("m").String(), Price: watts(400),
 		Capacity: cpus("8"), Node: name("n").Name, Created: l.now.Add(-48 * time.Hour),
 		Machine: &disruption.Machine{

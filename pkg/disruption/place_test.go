@@ -96,7 +96,7 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 		{"volume elsewhere", nodes(x), only(disk("y")), "1 no way to its volumes"},
 		{"volume reached", two, only(disk("y")), "p>c"},
 		{"no more volumes", nodes(at("b", func(n *disruption.Node) { n.VolumesLeft = map[string]int{"csi": 1} })), only(disk(""), disk("")), "1 too little room for volumes of csi"},
-		{"host port of all addresses", one, and(web("q", "b", port("TCP/10.0.0.1/80")), port("TCP/::/80")), "1 its host port taken"},
+		{"host port of all addresses", one, and(web("q", "b", port("TCP/10.0.0.1/80")), port("TCP/::/80")), "too little room on host port TCP80"},
 		{"host port of another protocol", one, and(web("q", "b", port("UDP//80")), port("TCP//80")), "p>b"},
 
 		{"apart from another", one, and(web("q", "b"), away(term(hostname, "web"))), "1 pods that must not be beside it"},
@@ -147,9 +147,9 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 
 		{"one that waits gets its room first", nodes(at("b", has("cpu", "1"), label("zone", "x"))), []disruption.Pod{p, web("w", "", picks("zone", "x"))}, "pod shop/p fits on no other node"},
 		{"one that waits fits nowhere", full, []disruption.Pod{p, web("w", "", asks("cpu", "9"))}, "p>b"},
-		{"one that waits would get the node that goes", full, []disruption.Pod{web("q", "b"), p, web("w", "", asks("cpu", "2"))}, "pod shop/w, which waits for a node, fits on no other node"},
+		{"one that waits would get the node that goes", full, []disruption.Pod{web("q", "b"), p, web("w", "", asks("cpu", "2"))}, "pod shop/w fits on no other node"},
 		{"the one of the higher priority gets the room", nil, []disruption.Pod{web("v", "", asks("cpu", "3")), web("w", "", asks("cpu", "3"), func(p *disruption.Pod) { p.Priority = 1 })},
-			"shop/w, which waits for a node"},
+			"shop/w has nowhere to go"},
 	} {
 		t.Run(r.name, r.run)
 	}
@@ -298,7 +298,7 @@ func TestClustersDoNotMeet(t *testing.T) {
 func TestAmountsAndPortsThatCannotBeRead(t *testing.T) {
 	memory := func(text string) podChange { return asks("memory", text) }
 	for _, f := range []podChange{
-		memory("1 GB"), memory("-1"), memory(""), port("TCP/80"), asks("gpu", "1"),
+		memory("1 GB"), memory("-1"), memory(""), asks("gpu", "1"),
 	} {
 		l := around([]disruption.Node{at("b", has("gpu", "four"))}, web("p", "a", f))
 		if p, err := disruption.Plan(t.Context(), &l.s, l.c, l.now); err == nil && len(p.Actions) > 0 {

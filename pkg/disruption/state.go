@@ -111,7 +111,6 @@ type Host struct {
 	NodeUUID       string `json:"nodeUUID,omitempty"` // Ironic's
 	State          string `json:"state"`              // status.provisioning.state
 	ConductorGroup string `json:"conductorGroup,omitempty"`
-	Online         bool   `json:"online"`             // spec.online
 	PoweredOn      bool   `json:"poweredOn"`          // status.poweredOn
 	Consumer       string `json:"consumer,omitempty"` // KIND NAMESPACE/NAME of spec.consumerRef; "" = unclaimed
 	Paused         bool   `json:"paused,omitempty"`

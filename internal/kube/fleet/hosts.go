@@ -30,7 +30,7 @@ func newHost(of *objects.Host) host {
 	h := host{of: of}
 	h.Key, h.Labels, h.Created = keyOf(of), of.Labels, of.CreationTimestamp.UTC()
 	h.NodeUUID, h.State = strings.ToLower(at.ID), at.State
-	h.Online, h.PoweredOn = of.Spec.Online, of.Status.PoweredOn
+	h.PoweredOn = of.Status.PoweredOn
 	h.External, h.Deleting = of.Spec.ExternallyProvisioned, of.DeletionTimestamp != nil
 	h.Paused, h.Detached = has(n.of, metal3.PausedAnnotation), has(n.of, metal3.DetachedAnnotation)
 	h.Failed = of.Status.OperationalStatus == metal3.OperationalStatusError || of.Status.ErrorType != ""
