@@ -115,13 +115,13 @@ func applyPlanned(t *testing.T, ns string, nodes *realkube.Kube) {
 	applyLive(t, nodes, there)
 }
 
-// servePlanner is a throttle that plans, with the rights of that kustomization.
-func servePlanner(t *testing.T, ns, kustomization string, more settings) *throttle {
+// servePlanner is a throttle that plans, with the rights of the component.
+func servePlanner(t *testing.T, ns string) *throttle {
 	t.Helper()
-	kubeconfig := deploy(t, ns, rights(t, kustomization, ns))
+	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "planner"), ns))
 	p := serve(t, clustered(serveIronic(t, time.Hour).URL, kubeconfig, ns).with(settings{
 		"WATCH_NAMESPACE": ns, ours + "DISRUPTION": "plan", ours + "DISRUPTION_CONSOLIDATE_AFTER": "1s", ours + "DISRUPTION_TARIFF": "0.5",
-	}).with(more))
+	}))
 	p.isReady()
 	return p
 }
@@ -193,7 +193,7 @@ func TestThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "plan")
 	applyPlanned(t, ns, cluster)
-	p := servePlanner(t, ns, filepath.Join(testCases, "planner"), nil)
+	p := servePlanner(t, ns)
 
 	plan, file := p.samePlan(func(plan api.Plan) bool {
 		return acts(plan, api.MethodEmptiness, api.PlanRelease, ns+"/empty") && plan.Blocked == ""
@@ -255,22 +255,6 @@ func (p *throttle) explains(file, host, condition string) {
 	}
 }
 
-// TestPlansNeedTheirRights: with the rights of the throttle alone there is no plan, and the command says which one is
-// missing, and where it is to be had.
-func TestPlansNeedTheirRights(t *testing.T) {
-	t.Parallel()
-	ns := namespace(t, "plan")
-	applyPlanned(t, ns, cluster)
-	p := servePlanner(t, ns, filepath.Join(overlays, "standalone"), nil)
-	for _, args := range [][]string{{"plan"}, {"plan", "--explain", ns + "/empty"}, {"plan", "--export", filepath.Join(t.TempDir(), "state.json")}} {
-		out, said, code := p.run(args...)
-		const right = "the throttle's account (component planner) needs another right: hostfirmwaresettings.metal3.io is forbidden: "
-		if code != 3 || out != "" || !strings.Contains(said, right) {
-			t.Errorf("%q: exit code %d, %q, %q; want 3, and a word about the right", args, code, out, said)
-		}
-	}
-}
-
 // mayGetKubeconfig allows the throttle to read the kubeconfig of the Cluster c.
 func mayGetKubeconfig(t *testing.T, ns string) {
 	t.Helper()
@@ -318,7 +302,7 @@ func TestThePlanOfAWorkloadCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(network.Stop)
-	p := servePlanner(t, ns, filepath.Join(testCases, "planner"), nil)
+	p := servePlanner(t, ns)
 	away := func(why string) {
 		t.Helper()
 		plan := p.planOf("word of "+why, func(plan api.Plan) bool {

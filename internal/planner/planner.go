@@ -13,18 +13,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Reader reads the cluster: all of a State but its Throttle.
-type Reader interface {
-	Read(ctx context.Context) (disruption.State, error)
-}
-
 // keep is how long a state is used for further questions: a page that polls does not have
 // the cluster read each time.
 const keep = 5 * time.Second
 
-// Options is what New needs. Reader, Throttle and Config are required.
+// Options is what New needs. Read, Throttle and Config are required.
 type Options struct {
-	Reader Reader
+	// Read reads the clusters: all of a State but its Throttle.
+	Read func(ctx context.Context) (disruption.State, error)
 	// Throttle tells how the decision stands; Config the settings in force. Both are called for each state, and must
 	// not block.
 	Throttle func(now time.Time) disruption.Throttle
@@ -134,7 +130,7 @@ func (p *Planner) with(ctx context.Context, most time.Duration, use func(*readin
 }
 
 func (p *Planner) read(ctx context.Context, begun time.Time) (*reading, error) {
-	state, err := p.opts.Reader.Read(ctx)
+	state, err := p.opts.Read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster: %w", err)
 	}

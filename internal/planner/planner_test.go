@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster is a Reader that counts, and takes its time.
+// cluster is a cluster that counts, and takes its time.
 type cluster struct {
 	reads int
 	takes time.Duration
@@ -27,7 +27,7 @@ type cluster struct {
 	at    time.Time // of its states
 }
 
-func (c *cluster) Read(ctx context.Context) (disruption.State, error) {
+func (c *cluster) read(ctx context.Context) (disruption.State, error) {
 	c.reads++
 	select {
 	case <-time.After(c.takes):
@@ -48,7 +48,7 @@ type scene struct {
 func staged() *scene {
 	s := &scene{cluster: &cluster{}, config: disruption.Default()}
 	s.Planner = planner.New(planner.Options{
-		Reader: s.cluster, Config: func() disruption.Config { return s.config },
+		Read: s.cluster.read, Config: func() disruption.Config { return s.config },
 		Throttle: func(now time.Time) disruption.Throttle { return disruption.Throttle{Limit: 20, Waiting: now.Second()} },
 	})
 	return s

@@ -15,6 +15,7 @@ type cluster struct {
 	order   []*fitNode // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
 	pods    []*fitPod  // that have not finished
 	daemons []*fitPod  // one of each DaemonSet, as its controller would make it
+	waiting []*item    // without a node, with the node where they would get room
 	budgets []podBudget
 
 	shapes  table[shape]
@@ -52,7 +53,6 @@ type fitNode struct {
 	pods       []*fitPod // that run here
 	moving     []*fitPod // of those, that need another place when it goes
 	stuck      string    // why they cannot go wherever they may, but for budgets
-	waiting    []*fitPod // without a node, that would get room here
 	ports      []port    // pods that are placed append theirs, and are taken away in reverse
 	host, zone int       // its domains; 0: in none
 }
@@ -127,7 +127,7 @@ func (c *cluster) placeWaiting() {
 		if it.start = c.first(it, it.start); it.start < len(c.order) {
 			it.node = c.order[it.start]
 			c.put(it)
-			it.node.waiting = append(it.node.waiting, it.fitPod)
+			c.waiting = append(c.waiting, it)
 		}
 	}
 	for _, it := range items {
@@ -142,7 +142,7 @@ func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 	}
 	c.show(going, -1)
 	defer c.show(going, 1)
-	items := toPlace(going)
+	items := c.toPlace(going)
 	if p.blocked = c.place(items); p.blocked != "" && spare != nil {
 		defer c.addSpare(spare, going)()
 		p.blocked = c.place(items)
@@ -163,21 +163,26 @@ func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 func (c *cluster) show(going []*fitNode, by int) {
 	for _, n := range going {
 		n.goes = by < 0
-		for _, p := range slices.Concat(n.pods, n.waiting) {
+		for _, p := range n.pods {
 			c.count(p.shape, n, p.sure(), by)
+		}
+		for _, it := range c.waiting {
+			if it.node == n {
+				c.count(it.shape, n, false, by)
+			}
 		}
 		c.open(n, by)
 	}
 }
 
 // toPlace lists the pods that need another place, in the order in which they get one.
-func toPlace(going []*fitNode) (items []*item) {
-	for _, n := range going {
-		for _, p := range n.waiting {
-			if !p.DaemonSet { // it goes with its node
-				items = append(items, &item{fitPod: p, waits: true})
-			}
+func (c *cluster) toPlace(going []*fitNode) (items []*item) {
+	for _, it := range c.waiting {
+		if it.node.goes && !it.DaemonSet { // it goes with its node
+			items = append(items, &item{fitPod: it.fitPod, waits: true})
 		}
+	}
+	for _, n := range going {
 		for _, p := range n.moving {
 			items = append(items, &item{fitPod: p})
 		}

@@ -100,6 +100,13 @@ func (c *cluster) place(items []*item) string {
 		if s.fill(0) {
 			return ""
 		}
+		if s.failed == len(items) {
+			if try == retries {
+				return "a pod that waits for a node would find none"
+			}
+			try = retries - 1 // another order of these helps no other
+			continue
+		}
 		it := items[s.failed]
 		switch alone := c.first(it, 0) < len(c.order); {
 		case !alone && (!it.free() || try == retries || len(items) == 1):
@@ -119,7 +126,7 @@ func (c *cluster) place(items []*item) string {
 type search struct {
 	*cluster
 	items  []*item
-	failed int // which item first found no place; -1: none did
+	failed int // which item first found no place; -1: none did; their number: one that waits on a node that stays
 	back   int // looks at nodes that it may still go back for
 }
 
@@ -128,6 +135,9 @@ type search struct {
 func (s *search) fill(i int) bool {
 	if i == len(s.items) {
 		bad := slices.IndexFunc(s.items, s.unsettled)
+		if bad < 0 && slices.ContainsFunc(s.waiting, s.unsettled) {
+			bad = i
+		}
 		if s.failed < 0 {
 			s.failed = bad
 		}
@@ -162,7 +172,7 @@ func (s *search) fill(i int) bool {
 // unsettled reports whether the affinity or the spread of an item does not hold with all others where they are, in
 // whatever order they came.
 func (c *cluster) unsettled(it *item) bool {
-	if !it.free() {
+	if !it.free() || it.node.goes {
 		return false
 	}
 	c.count(it.shape, it.node, !it.waits, -1)

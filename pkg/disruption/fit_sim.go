@@ -89,7 +89,8 @@ func (f fleetSim) stuck(n *Node) string {
 
 // waits reports whether a pod without a node would get its room on n.
 func (f fleetSim) waits(n *Node) bool {
-	return slices.ContainsFunc(f[n.Cluster].known[n].waiting, func(p *fitPod) bool { return !p.DaemonSet })
+	c := f[n.Cluster]
+	return slices.ContainsFunc(c.waiting, func(it *item) bool { return it.node == c.known[n] && !it.DaemonSet })
 }
 
 // without simulates that nodes go, all at once, and finds a place for each pod that must move: on the other nodes, or,

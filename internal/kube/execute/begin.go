@@ -21,11 +21,14 @@ const settled = time.Minute
 
 // consider reads the clusters, removes marks that are left, and makes a plan, or carries out the one that was made.
 func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
-	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && r.o.Planner.Hold() == "" {
+	held := r.o.Planner.Hold() != ""
+	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && !held {
 		return nil
 	}
 	p := r.plan
-	r.plan, r.idle = nil, true
+	if r.plan, r.idle = nil, true; held && r.swept {
+		return nil
+	}
 	s, err := r.o.Planner.State(ctx)
 	if err != nil {
 		return fmt.Errorf("state for a plan: %w", err)
@@ -34,7 +37,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 		return err
 	}
 	switch {
-	case r.o.Planner.Hold() != "" || s.Throttle.Waiting > 0:
+	case held || r.o.Planner.Hold() != "" || s.Throttle.Waiting > 0:
 		return nil
 	case p == nil:
 		return r.make(ctx, s)
@@ -127,16 +130,11 @@ func recordOf(a api.PlanAction, id string, now time.Time) record {
 
 // complete enters what the cluster says, and fails where that is not what the action was made for.
 func (r *record) complete(s *seen) error {
-	_, marked := s.machine.Annotations[deleteMark]
 	switch claims := infrastructure(s.machine); {
-	case !found(s.host) || deleted(s.host):
-		return fmt.Errorf("host %s is gone", r.Host)
 	case s.host.Labels[commandMark] != "" || s.host.Annotations[commandMark] != "":
 		return fmt.Errorf("host %s is part of another command", r.Host)
 	case claims == "" || consumer(s.host) != claims:
 		return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", r.Host, consumer(s.host), r.Machine)
-	case marked:
-		return fmt.Errorf("its Machine %s has the annotation %s already", r.Machine, deleteMark)
 	case s.node.away != nil:
 		return s.node.away
 	case s.machine.Status.NodeRef.Name != r.Node || !found(s.node):
