@@ -29,7 +29,7 @@ To say it twice is no error.
 Exit codes: 0 done, 1 the scope has no breaker, 2 wrong use, 3 the throttle could not be
 reached.`
 
-const resetHelp = `Closes the breaker of a scope: the cause is mended, and nobody needs to wait for
+const resetHelp = `Closes the breaker of a scope: the cause is repaired, and hosts need not wait for
 probes. What failed before does not count any more.
 
 ` + scopeHelp

@@ -150,7 +150,7 @@ func (l *loader) checkAccess() {
 		l.checkGuard(key, why, "apiTlsCertFile", "apiTlsKeyFile", "")
 	}
 	if l.config.MetricsGuarded() {
-		remedy := fmt.Sprintf("; 127.0.0.1:8444 needs neither, and %s=open lets everybody read it", named("apiAccess").name())
+		remedy := fmt.Sprintf("; 127.0.0.1:8444 needs neither, and %s=open lets every client read it", named("apiAccess").name())
 		l.checkGuard("metricsListenAddress", reached+"asks for a token, which ", "metricsTlsCertFile", "metricsTlsKeyFile", remedy)
 	}
 }
@@ -261,7 +261,7 @@ func (l *loader) warnGateway(src Sources) {
 	found := to.Name != "" || to.Endpoint == ""
 	ours := (found || strings.HasPrefix(strings.ToLower(to.Endpoint), "https:")) && to.ClientCertFile != "" && src.exists(to.ClientCertFile)
 	if g.ClientCAFile == "" && ours && l.sound("gatewayClientCaFile") {
-		l.warnf("%s %s: whoever reaches it acts towards Ironic with our certificate (%s)", open, named("gatewayClientCaFile").name(), l.in("ironicClientCertFile"))
+		l.warnf("%s %s: every client that reaches it acts towards Ironic with our certificate (%s)", open, named("gatewayClientCaFile").name(), l.in("ironicClientCertFile"))
 	}
 }
 
@@ -272,7 +272,7 @@ func (l *loader) warnAccess() {
 		return
 	}
 	if c.Listen.Metrics != "" && !c.MetricsGuarded() && !localOnly(c.Listen.Metrics) {
-		l.warnf("%s can be reached from elsewhere with %s: whoever reaches it may read /metrics", l.in("metricsListenAddress"), l.in("apiAccess"))
+		l.warnf("%s can be reached from elsewhere with %s: every client that reaches it may read /metrics", l.in("metricsListenAddress"), l.in("apiAccess"))
 	}
 	if c.Listen.API == "" || c.Guarded() || localOnly(c.Listen.API) {
 		return
@@ -281,6 +281,6 @@ func (l *loader) warnAccess() {
 	if c.Access.CertFile == "" {
 		exposed = ", and what they send and get can be read and changed on the way (" + named("apiTlsCertFile").name() + " is not set)"
 	}
-	l.warnf("%s can be reached from elsewhere with %s: whoever reaches it may take slots, release holds and change breakers%s",
+	l.warnf("%s can be reached from elsewhere with %s: every client that reaches it may take slots, release holds and change breakers%s",
 		l.in("listenAddress"), l.in("apiAccess"), exposed)
 }

@@ -175,7 +175,7 @@ type AccessMode string
 // The access modes.
 const (
 	AccessAuto       AccessMode = "auto"       // open on loopback, kubernetes beyond
-	AccessOpen       AccessMode = "open"       // whoever reaches it
+	AccessOpen       AccessMode = "open"       // every client that reaches it
 	AccessKubernetes AccessMode = "kubernetes" // whom Kubernetes knows and allows it
 )
 

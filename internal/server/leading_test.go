@@ -48,9 +48,9 @@ func TestAStandbyDecidesAndChangesNothing(t *testing.T) {
 // A standby has no view of Ironic, so an ask must not wait for one.
 func TestAStandbyAnswersAtOnce(t *testing.T) {
 	f := unseen()
-	s := made(t, f, standby(new(atomic.Bool), "nobody leads yet"))
+	s := made(t, f, standby(new(atomic.Bool), "no replica leads yet"))
 	e := isError(t, send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...), 503, "")
-	if e.Reason != api.NotLeading || !strings.Contains(e.Message, "nobody leads yet") {
+	if e.Reason != api.NotLeading || !strings.Contains(e.Message, "no replica leads yet") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -120,7 +120,7 @@ func TestAStandbyThatObservesAnswersAsks(t *testing.T) {
 	var leads atomic.Bool
 	f := unseen() // it does not poll
 	f.answer = api.Answer{Ready: true, Reason: api.ReasonObserve}
-	s := made(t, f, standby(&leads, "nobody leads yet"), func(o *Options) { o.Observe = func() bool { return true } })
+	s := made(t, f, standby(&leads, "no replica leads yet"), func(o *Options) { o.Observe = func() bool { return true } })
 	for _, r := range everyRoute {
 		w := send(t, s.API(), r.method, r.path, r.body, jsonType...)
 		if change := r.method == "POST" && r.path != "/v1/isready"; change {
@@ -139,7 +139,7 @@ func TestAStandbyThatObservesAnswersAsks(t *testing.T) {
 		view  api.View
 		want  string
 	}{
-		{false, api.View{AgeSeconds: -1}, "ok, mode observe refuses nothing; standby: nobody leads yet\n"},
+		{false, api.View{AgeSeconds: -1}, "ok, mode observe refuses nothing; standby: no replica leads yet\n"},
 		{true, api.View{AgeSeconds: -1}, "ok, mode observe refuses nothing; starting: no complete poll of Ironic yet\n"},
 		{true, api.View{Fresh: true}, "ok\n"},
 	} {

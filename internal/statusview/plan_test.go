@@ -27,7 +27,7 @@ func examplePlan() api.Plan {
 		}},
 		Reports: []api.PlanAction{{
 			Decision: api.PlanReport, Reason: api.PlanUnclaimed, Hosts: []api.PlanHost{{Name: "metal3/worker-9"}},
-			Evidence: []string{"It is provisioned, and nobody claims it."}, Saving: "nothing is done",
+			Evidence: []string{"It is provisioned, and nothing claims it."}, Saving: "nothing is done",
 		}},
 		Later: []api.PlanCandidate{{Host: "metal3/worker-6", Pool: "MachineDeployment metal3/workers", Reason: api.PlanUnderutilized, SavingPerHour: 0.001, DisruptionCost: 120, Note: "the budget of 2 hosts is used"}},
 		Excluded: []api.PlanExcluded{
@@ -62,7 +62,7 @@ metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h3
 
 TO LOOK AT       DECISION  REASON     SAVING/H  COST  SLOTS  MINUTES
 metal3/worker-9  report    Unclaimed  0.00      0     0      0
-  It is provisioned, and nobody claims it.
+  It is provisioned, and nothing claims it.
   saving: nothing is done
 
 LATER            REASON         SAVING/H  COST  SAVING/COST  POOL                              NOTE

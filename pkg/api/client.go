@@ -124,7 +124,7 @@ func (c *Client) IsReady(ctx context.Context, ask Ask) (Answer, error) {
 	return c.answer(ctx, http.MethodPost, body)
 }
 
-// Vacancy asks whether any slot is free, for nobody in particular. It takes
+// Vacancy asks whether any slot is free, for no host in particular. It takes
 // nothing, so a yes is a guess that many may be given at once; IsReady is the
 // question to ask before work starts.
 func (c *Client) Vacancy(ctx context.Context) (Answer, error) {

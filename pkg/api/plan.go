@@ -10,7 +10,7 @@ const (
 	PlanEmpty         PlanReason = "Empty"         // no pods but those that go with the node
 	PlanDrifted       PlanReason = "Drifted"       // it is not as it is wanted
 	PlanUnderutilized PlanReason = "Underutilized" // its pods fit elsewhere, and that is cheaper
-	PlanUnclaimed     PlanReason = "Unclaimed"     // provisioned, and nobody uses it
+	PlanUnclaimed     PlanReason = "Unclaimed"     // provisioned, and not used
 )
 
 // PlanMethod is what found an action. Plan has actions of one method.
@@ -90,7 +90,7 @@ type PlanRunning struct {
 	Step     string    `json:"step"`
 	WaitsFor string    `json:"waitsFor,omitempty"`
 	Since    time.Time `json:"since"`
-	// Stuck: the step takes longer than it should. Whoever is on duty should look.
+	// Stuck: the step takes longer than it should. Look at it.
 	Stuck bool `json:"stuck,omitempty"`
 	// LastError is why it did not go on when that was tried last; "" = it did.
 	LastError string `json:"lastError,omitempty"`

@@ -76,7 +76,7 @@ func (p *planner) judge(h *host) {
 	v.rank = p.rankOf(h)
 	safe := v.add(p.spared(h)...)
 	if h.unclaimed() {
-		v.add(condition{"Claimed", false, "", "nobody claims it: the plan reports it, and does nothing"})
+		v.add(condition{"Claimed", false, "", "nothing claims it: the plan reports it, and does nothing"})
 		return
 	}
 	safe = v.add(p.served(h)...) && safe
@@ -190,7 +190,7 @@ func scalable(h *host) (bool, string) {
 	case h.Machine == nil || q == nil:
 		return false, "nothing is known that could be made smaller"
 	case !h.owned():
-		return true, "nobody owns its Machine, so nobody makes it again"
+		return true, "no controller owns its Machine, so none makes it again"
 	case !q.Scales:
 		return false, "somebody else writes the replicas of " + q.name
 	case q.Replicas < 1:

@@ -148,7 +148,7 @@ func (p *planner) reports() (all []api.PlanAction) {
 		case h.unclaimed():
 			d.reason, d.evidence = api.PlanUnclaimed, []string{"it is provisioned, and has neither consumer nor Node"}
 		case h.drift.any() && !h.verdict.drifted && !h.owned():
-			d.evidence = append(h.drift.evidence(), "nobody would make its Machine again: nothing is done")
+			d.evidence = append(h.drift.evidence(), "no controller would make its Machine again: nothing is done")
 		case len(h.drift.reboot) > 0 && !h.drift.any():
 			d.evidence = append(slices.Clip(h.drift.reboot), "no re-provision is needed: its HostUpdatePolicy applies them at the next reboot")
 		default:
