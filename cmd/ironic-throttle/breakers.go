@@ -14,30 +14,18 @@ import (
 const breakersHelp = `Shows the circuit breakers: one for the whole Ironic, and one for each conductor
 group. CLOSED lets hosts start. OPEN lets none start, until the recovery time is over. HALF_OPEN
 lets a few probes start: one that goes well closes it. Below are the causes of the
-failures that count, with the number of hosts and some of their names.
-
-Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
+failures that count, with the number of hosts and some of their names.`
 
 const breakersExample = `  ironic-throttle breakers
   ironic-throttle breakers -o json | jq -r '.breakers[] | select(.state != "CLOSED") | .scope'
   ironic-throttle breakers reset group:rack1
   ironic-throttle breakers trip ironic --for 2h`
 
-const scopeHelp = `SCOPE is as 'breakers' shows it: ironic, group:NAME or image:CHECKSUM.
-To say it twice is no error.
+const resetHelp = `Closes the breaker of a scope (ironic, or group:NAME) when its cause is repaired. What
+failed before does not count any more. Exit code 1: the scope has no breaker.`
 
-Exit codes: 0 done, 1 the scope has no breaker, 2 wrong use, 3 the throttle could not be
-reached.`
-
-const resetHelp = `Closes the breaker of a scope: the cause is repaired, and hosts need not wait for
-probes. What failed before does not count any more.
-
-` + scopeHelp
-
-const tripHelp = `Opens the breaker of a scope: no host starts there until the time is over and a
-probe has gone well, or until it is reset. What is at work goes on.
-
-` + scopeHelp
+const tripHelp = `Opens the breaker of a scope (ironic, or group:NAME): no host starts there until the time
+is over and a probe has gone well, or until it is reset. What is at work goes on.`
 
 func (p *process) breakersCommand() *cobra.Command {
 	var to remote

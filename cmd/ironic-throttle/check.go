@@ -16,15 +16,14 @@ import (
 const checkHelp = `Asks a running throttle whether a host may start now, as BMO would.
 
 A YES TAKES A SLOT for that host until its work has ended, and asking again is how
-a host keeps it; with --dry-run it takes none. The last line of the answer, effect,
-says which it was. NAMESPACE~NAME is taken too, as BMO names the node of a host; NAME
-without namespace is a bare node name of Ironic. Without any host it asks whether a
-slot is free at all, and changes nothing.
+a host keeps it; with --dry-run it takes none. The last line, effect, says which it was.
+NAME without namespace is a node name of Ironic. Without any host it asks whether a slot
+is free at all, and changes nothing.
 
 What the host wants is --op, else what --bmh-state is about to do, else provision.
 
-Exit codes: 0 ready, 1 not ready, 2 wrong use, 3 the throttle could not be reached.
-In a script treat everything but 0 as a no: then the limit holds.`
+Exit code 1: not ready. In a script treat everything but 0 as a no: then the limit holds
+when the throttle is away.`
 
 const checkExample = `  ironic-throttle check metal3/host-0 --op inspect
   ironic-throttle check metal3/host-0 --bmh-state deprovisioning --dry-run -o json
@@ -54,7 +53,7 @@ func (p *process) checkCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar((*string)(&question.Op), "op", "", "what it wants to do: "+opWords()+" (default from --bmh-state, else provision)")
+	fs.StringVar((*string)(&question.Op), "op", "", "what it wants to do: "+joined(api.Ops())+" (default from --bmh-state, else provision)")
 	fs.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
 	fs.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
 	fs.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
@@ -140,7 +139,7 @@ func (p *process) answer(
 		a, err := question(client, ctx)
 		ready = a.Ready
 		return a, err
-	}, anyWidth(func(a api.Answer) string { return answerText(a) + "effect:   " + effect(a) + "\n" }))
+	}, anyWidth(func(a api.Answer) string { return statusview.Answer(a, effect(a)) }))
 	if err == nil && !ready {
 		err = cli.Exit(cli.No, nil)
 	}
@@ -158,31 +157,4 @@ func effect(question api.Ask, a api.Answer) string {
 		return "keeps the slot that this host has"
 	}
 	return "took no slot"
-}
-
-func opWords() string {
-	var words []string
-	for _, op := range api.Ops() {
-		words = append(words, string(op))
-	}
-	return strings.Join(words, ", ")
-}
-
-// answerText is a as a person reads it.
-func answerText(a api.Answer) string {
-	var b strings.Builder
-	ready := "no"
-	if a.Ready {
-		ready = "yes"
-	}
-	fmt.Fprintf(&b, "ready:    %s\nreason:   %s\nmessage:  %s\n", ready, a.Reason, a.Message)
-	if a.RetryAfterSeconds > 0 {
-		fmt.Fprintf(&b, "retry:    after %d s\n", a.RetryAfterSeconds)
-	}
-	if a.Position > 0 {
-		fmt.Fprintf(&b, "position: %d\n", a.Position)
-	}
-	s := a.Slots
-	fmt.Fprintf(&b, "slots:    %s\n", statusview.Slots(s))
-	return b.String()
 }

@@ -19,99 +19,66 @@ const (
 	completionRows    = 200 // of the queue of each pool
 )
 
-// complete completes the one argument of a command with the names that list finds at the
-// throttle. Whatever goes wrong it offers nothing and says nothing: a shell cannot show it.
+// complete completes the one argument of a command with the names that list finds at the throttle. When anything goes
+// wrong it offers nothing and says nothing: a shell cannot show it.
 func (r *remote) complete(list func(context.Context, *api.Client) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		const nothingElse = cobra.ShellCompDirectiveNoFileComp
 		client, err := r.client()
 		if err != nil || len(args) > 0 {
-			return nil, nothingElse
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer client.CloseIdleConnections()
 		ctx, stop := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer stop()
-		var found []string
-		for _, name := range list(ctx, client) {
-			if strings.Contains(begun, "~") {
-				name = strings.Replace(name, "/", "~", 1)
-			}
-			if name != "" && strings.HasPrefix(name, begun) && !strings.ContainsFunc(name, notInWords) {
-				found = append(found, name)
-			}
-		}
+		found := slices.DeleteFunc(list(ctx, client), func(name string) bool {
+			noWord := strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+			return name == "" || noWord || !strings.HasPrefix(name, begun)
+		})
 		slices.Sort(found)
-		return slices.Compact(found), nothingElse
+		return slices.Compact(found), cobra.ShellCompDirectiveNoFileComp
 	}
 }
-
-// notInWords is what would make more of a name than one word of a shell.
-func notInWords(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 
 // hostsOf lists the hosts that hold a slot, work or wait.
-func hostsOf(ctx context.Context, client *api.Client) []string {
-	var names []string
-	if s, err := client.Slots(ctx); err == nil {
-		for _, o := range s.Occupants {
-			names = append(names, strings.Replace(o.Name, "~", "/", 1))
-		}
+func hostsOf(ctx context.Context, client *api.Client) (names []string) {
+	s, _ := client.Slots(ctx)
+	for _, o := range s.Occupants {
+		names = append(names, strings.Replace(o.Name, "~", "/", 1))
 	}
-	return append(names, ofPools(ctx, client, func(p api.PoolQueue) (names []string) {
+	q, _ := client.Queue(ctx, completionRows)
+	for _, p := range q.Pools {
 		for _, h := range p.Hosts {
 			names = append(names, strings.Replace(h.Name, "~", "/", 1))
-		}
-		return names
-	})...)
-}
-
-// namespacesOf lists the namespaces that have hosts in a queue, or slots.
-func namespacesOf(ctx context.Context, client *api.Client) []string {
-	return ofPools(ctx, client, func(p api.PoolQueue) (names []string) {
-		for _, t := range p.Tenants {
-			names = append(names, t.Tenant)
-		}
-		return names
-	})
-}
-
-// poolsOf lists the pools that have a queue of their own.
-func poolsOf(ctx context.Context, client *api.Client) []string {
-	return ofPools(ctx, client, func(p api.PoolQueue) []string { return []string{p.Pool} })
-}
-
-func ofPools(ctx context.Context, client *api.Client, names func(api.PoolQueue) []string) (all []string) {
-	if q, err := client.Queue(ctx, completionRows); err == nil {
-		for _, p := range q.Pools {
-			all = append(all, names(p)...)
-		}
-	}
-	return all
-}
-
-// failedHostsOf lists the hosts that can be released.
-func failedHostsOf(ctx context.Context, client *api.Client) []string {
-	var names []string
-	if holds, err := client.Holds(ctx); err == nil {
-		for _, h := range holds.Hosts {
-			name := cmp.Or(h.Name, h.NodeUUID)
-			if h.Namespace != "" && h.Name != "" {
-				name = h.Namespace + "/" + h.Name
-			}
-			if !h.Released {
-				names = append(names, name)
-			}
 		}
 	}
 	return names
 }
 
-// scopesOf lists the scopes that have a breaker.
-func scopesOf(ctx context.Context, client *api.Client) []string {
-	var scopes []string
-	if b, err := client.Breakers(ctx); err == nil {
-		for _, one := range b.Breakers {
-			scopes = append(scopes, one.Scope)
+// failedHostsOf lists the hosts that can be released.
+func failedHostsOf(ctx context.Context, client *api.Client) (names []string) {
+	holds, _ := client.Holds(ctx)
+	for _, h := range holds.Hosts {
+		switch {
+		case h.Released:
+		case h.Namespace == "":
+			names = append(names, cmp.Or(h.Name, h.NodeUUID))
+		default:
+			names = append(names, h.Namespace+"/"+h.Name)
 		}
+	}
+	return names
+}
+
+// anyHostOf lists the hosts that hold a slot, work, wait or have failed.
+func anyHostOf(ctx context.Context, client *api.Client) []string {
+	return append(hostsOf(ctx, client), failedHostsOf(ctx, client)...)
+}
+
+// scopesOf lists the scopes that have a breaker.
+func scopesOf(ctx context.Context, client *api.Client) (scopes []string) {
+	b, _ := client.Breakers(ctx)
+	for _, one := range b.Breakers {
+		scopes = append(scopes, one.Scope)
 	}
 	return scopes
 }

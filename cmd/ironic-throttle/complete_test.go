@@ -25,7 +25,7 @@ func TestCompletionOffersWhatTheThrottleKnows(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(map[string]string{
 			"/v1/slots":    `{"occupants":[{"name":"metal3~host-1"},{"nodeUUID":"u-1"},{"name":"two words"},{"name":"x\ny"}]}`,
-			"/v1/queue":    `{"pools":[{"tenants":[{"tenant":"metal3"},{"tenant":"dev"}],"hosts":[{"name":"metal3~host-2"},{"name":"bare"}]},{"pool":"rack1","tenants":[{"tenant":"dev"}],"hosts":[{"name":"metal3~host-1"}]}]}`,
+			"/v1/queue":    `{"pools":[{"hosts":[{"name":"metal3~host-2"},{"name":"bare"}]},{"pool":"rack1","hosts":[{"name":"metal3~host-1"}]}]}`,
 			"/v1/holds":    `{"hosts":[{"namespace":"dev","name":"h-1"},{"name":"bare"},{"nodeUUID":"u-7"},{"name":"free","released":true}]}`,
 			"/v1/breakers": `{"breakers":[{"scope":"ironic"},{"scope":"group:rack1"},{"scope":"group:rack2"}]}`,
 		}[r.URL.Path]))
@@ -34,14 +34,9 @@ func TestCompletionOffersWhatTheThrottleKnows(t *testing.T) {
 	for _, row := range []struct{ args, want string }{
 		{"check ", "bare metal3/host-1 metal3/host-2 :4 "},
 		{"check metal3/host-1", "metal3/host-1 :4 "},
-		{"check metal3~", "metal3~host-1 metal3~host-2 :4 "},
 		{"check metal3/host-1 ", ":4 "},
 		{"check --op re", "inspect prepare provision deprovision rescue unrescue service none :4 "},
 		{"check --output j", "text json :4 "},
-		{"queue --namespace ", "dev metal3 :4 "},
-		{"queue --pool r", "rack1 :4 "},
-		{"help breakers t", "trip :4 "},
-		{"help comp", "completion :4 "},
 		{"holds release ", "bare dev/h-1 u-7 :4 "},
 		{"breakers reset group:", "group:rack1 group:rack2 :4 "},
 		{"breakers trip --server " + s.URL + " i", "ironic :4 "},

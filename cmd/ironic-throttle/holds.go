@@ -11,26 +11,18 @@ import (
 )
 
 const holdsHelp = `Shows the failed hosts: what failed, how often in a row, since when, for how long
-each is left alone, the episode that names this failure, and what Ironic said. Hosts
-are held where IRONIC_THROTTLE_FAILED_HOST_HOLDOFF or IRONIC_THROTTLE_HOLDOFF_HOSTS
-says so. 'holds release' lets one be tried again.
-
-Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
+each is left alone, the episode that names this failure, and what Ironic said.`
 
 const holdsExample = `  ironic-throttle holds
   ironic-throttle holds -o json | jq -r '.hosts[] | select(.held) | .name'
   ironic-throttle holds release metal3/host-0`
 
 const releaseHelp = `Lets a held host be tried again. It queues like any other: it gets no slot out of
-turn. HOST is NAMESPACE/NAME or NAMESPACE~NAME, or the name or UUID of its node. To
-release it twice is no error.
+turn. HOST is as 'why' takes it. To release it twice is no error.
 
-With --episode only that failure is released, as 'holds' names it: if the host has
-failed once more since, nothing happens.
-
-Exit codes: 0 it may be tried again, 1 no such host has failed, or it has failed
-again since that episode, or the release could not be saved, 2 wrong use, 3 the
-throttle could not be reached.`
+With --episode only that failure is released, as 'holds' names it. Exit code 1: no such
+host has failed, it has failed again since that episode, or the release could not be
+saved.`
 
 const releaseExample = `  ironic-throttle holds release metal3/host-0
   ironic-throttle holds release 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b --episode 5c0d7e2f6b14`

@@ -6,10 +6,7 @@ import (
 )
 
 func TestTheLimitOfTheControlGroupIsFound(t *testing.T) {
-	const (
-		v1none = "9223372036854771712\n"
-		pod    = "kubepods/burstable/pod1/c1"
-	)
+	const pod = "kubepods/burstable/pod1/c1"
 	for _, row := range []struct {
 		name  string
 		files map[string]string
@@ -26,16 +23,6 @@ func TestTheLimitOfTheControlGroupIsFound(t *testing.T) {
 			"sys/fs/cgroup/kubepods/memory.max": "max\n",
 		}, 400000000, "/sys/fs/cgroup/kubepods/burstable/pod1/memory.max"},
 		{"version 2 without a limit", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, 0, ""},
-		{"version 1", map[string]string{
-			"proc/self/cgroup": "9:name=systemd:/\n5:cpu,memory:/docker/c1\n0::/\n",
-			"sys/fs/cgroup/memory/docker/c1/memory.limit_in_bytes": "1000000\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": v1none,
-		}, 1000000, "/sys/fs/cgroup/memory/docker/c1/memory.limit_in_bytes"},
-		{"version 1, the path is the host's", map[string]string{
-			"proc/self/cgroup": "4:memory:/docker/c1\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "2000000\n",
-		}, 2000000, "/sys/fs/cgroup/memory/memory.limit_in_bytes"},
-		{"version 1 without a limit", map[string]string{
-			"proc/self/cgroup": "4:memory:/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": v1none,
-		}, 0, ""},
 		{"a namespace outside of ours", map[string]string{
 			"proc/self/cgroup": "0::/../../x\n", "sys/fs/cgroup/memory.max": "3000000\n",
 		}, 3000000, "/sys/fs/cgroup/memory.max"},

@@ -18,9 +18,7 @@ since when it waits, and when its turn may come. Of each pool that has a queue o
 its own the first hosts are shown, 20 or as --limit says.
 
 With --namespace or --reason hosts that are stopped or silent are shown too: they stand
-in no order until they ask again, and have no place. 'why' tells more of one host.
-
-Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
+in no order until they ask again, and have no place. 'why' tells more of one host.`
 
 const queueExample = `  ironic-throttle queue
   ironic-throttle queue --namespace metal3 --limit 100
@@ -57,8 +55,6 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
 	completeWords(cmd, "reason", noReasons())
-	completeFlag(cmd, "namespace", to.complete(namespacesOf))
-	completeFlag(cmd, "pool", to.complete(poolsOf))
 	return cmd
 }
 

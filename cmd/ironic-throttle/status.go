@@ -19,10 +19,7 @@ view, tenants, cluster, totals, nodes, in lines of any length. -o json is /v1/st
 
 A terminal gets one screen in lines of its width, a pipe all rows. With --watch it is
 shown again and again until it is interrupted, also while the throttle cannot be
-reached; with -o json as one line of JSON each.
-
-Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached (--watch: at
-the last try).`
+reached; with -o json as one line of JSON each.`
 
 const statusExample = `  ironic-throttle status
   ironic-throttle status --watch --interval 1s
@@ -36,7 +33,7 @@ func (p *process) statusCommand() *cobra.Command {
 	view := statusView{process: p, interval: 2 * time.Second}
 	var watch bool
 	cmd := &cobra.Command{
-		Use: "status", Short: "show the slots and who holds them",
+		Use: "status", Short: "show the slots and who holds them; -o wide shows more",
 		Long: statusHelp, Example: statusExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if view.interval < minInterval {

@@ -10,14 +10,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const whyHelp = `Tells the whole story of one host: how it stands, what it waits for and since when,
-what must happen before it starts, and what you can do.
-It never takes, renews or ends anything.
+const whyHelp = `Tells how one host stands, why, what ends it, and what you can do. It changes nothing.
 
-HOST is NAMESPACE/NAME or NAMESPACE~NAME, or the name or UUID of its node.
-
-Exit codes: 0 shown, 1 the throttle does not know the host, 2 wrong use, 3 the
-throttle could not be reached.`
+HOST is NAMESPACE/NAME or NAMESPACE~NAME, or the name or UUID of its node. Exit code 1:
+the throttle does not know the host.`
 
 const whyExample = `  ironic-throttle why metal3/host-0
   ironic-throttle why 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b
@@ -48,9 +44,4 @@ func (p *process) whyCommand() *cobra.Command {
 	}
 	p.remoteFlags(cmd.Flags(), &to)
 	return cmd
-}
-
-// anyHostOf lists the hosts that hold a slot, work, wait or have failed.
-func anyHostOf(ctx context.Context, client *api.Client) []string {
-	return append(hostsOf(ctx, client), failedHostsOf(ctx, client)...)
 }

@@ -201,7 +201,7 @@ func (m *mortal) verdict(machine string) {
 		if w.marks {
 			marked = append(marked, w.name)
 		}
-		if w.replicas != nil {
+		if w.scales {
 			scales++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -46,8 +47,7 @@ type mortal struct {
 // planWrite is what planned work changes: an object, and what of it.
 type planWrite struct {
 	resource, name, what string
-	replicas             *int
-	marks                bool // it tells Cluster API which Machine goes first
+	scales, marks        bool // the owner; it tells Cluster API which Machine goes first
 }
 
 // readWrite is false for what is no write of planned work.
@@ -58,44 +58,24 @@ func readWrite(r *http.Request, body []byte) (w planWrite, is bool) {
 	if r.Method == http.MethodGet || at < 0 || at+1 >= len(parts) {
 		return w, false
 	}
-	w.resource, w.name = parts[at], parts[at+1]
+	w.resource, w.name, w.what = parts[at], parts[at+1], r.Method
 	var patch struct {
-		Metadata struct {
-			Labels      map[string]any     `json:"labels"`
-			Annotations map[string]*string `json:"annotations"`
-		} `json:"metadata"`
-		Spec struct {
-			Replicas *int  `json:"replicas"`
-			Online   *bool `json:"online"`
-		} `json:"spec"`
+		Metadata struct{ Labels, Annotations map[string]*string }
+		Spec     map[string]any
 	}
 	if r.Method != http.MethodPatch || json.Unmarshal(body, &patch) != nil {
-		w.what = r.Method
 		return w, true
 	}
 	const command = "ironic-throttle.metal3.io/command"
-	words := slices.Sorted(maps.Keys(patch.Metadata.Annotations))
-	var record struct {
-		Step string `json:"step"`
+	var record struct{ Step string }
+	if text := patch.Metadata.Annotations[command]; text != nil {
+		_ = json.Unmarshal([]byte(*text), &record)
 	}
-	if text := patch.Metadata.Annotations[command]; text != nil && json.Unmarshal([]byte(*text), &record) == nil {
-		words = append(words, record.Step)
-	}
-	mark := patch.Metadata.Annotations["cluster.x-k8s.io/delete-machine"]
-	w.replicas, w.marks = patch.Spec.Replicas, mark != nil
-	switch label, has := patch.Metadata.Labels[command]; {
-	case label != nil:
-		words = append(words, "labelled")
-	case has:
-		words = append(words, "cleaned")
-	}
-	if w.replicas != nil {
-		words = append(words, "scaled")
-	}
-	if patch.Spec.Online != nil {
-		words = append(words, "switched")
-	}
-	w.what = strings.Join(words, " ")
+	label, labelled := patch.Metadata.Labels[command]
+	w.marks = patch.Metadata.Annotations["cluster.x-k8s.io/delete-machine"] != nil
+	_, w.scales = patch.Spec["replicas"]
+	w.what = fmt.Sprintf("%q %s label %t %t spec %q", slices.Sorted(maps.Keys(patch.Metadata.Annotations)), record.Step,
+		labelled, label != nil, slices.Sorted(maps.Keys(patch.Spec)))
 	return w, true
 }
 

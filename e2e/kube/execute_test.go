@@ -26,19 +26,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// executor carries out one action, until its Machine is gone. Each run is another process, as it were, with the rights of the
-// manifests. Its clock runs a hundred times as fast while a plan waits to be validated, and is ahead of the API server's:
-// the youngest Machine must have been there for a minute.
+// executor carries out one action, until its Machine is gone, with the rights of the manifests. Its clock is ahead of the API server's: the youngest Machine must have been there for a minute.
 type executor struct {
 	*capi
 	action api.PlanAction
 	config *rest.Config
 	way    *realkube.Proxy // to the cluster of the nodes
 	log    safeLog
-
-	mu         sync.Mutex
-	fast       bool
-	real, told time.Time
 }
 
 type safeLog struct {
@@ -58,24 +52,7 @@ func (l *safeLog) String() string {
 	return l.b.String()
 }
 
-func (e *executor) now() time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	is := time.Now()
-	passed := is.Sub(e.real)
-	if e.fast {
-		passed *= 100
-	}
-	e.real, e.told = is, e.told.Add(passed)
-	return e.told
-}
-
-func (e *executor) set(fast bool) {
-	e.now()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.fast = fast
-}
+func (e *executor) now() time.Time { return time.Now().Add(2 * time.Minute) }
 
 // State, PlanOf, Validate and Hold are execute.Planner's.
 func (e *executor) State(ctx context.Context) (*disruption.State, error) {
@@ -85,7 +62,6 @@ func (e *executor) State(ctx context.Context) (*disruption.State, error) {
 }
 
 func (e *executor) PlanOf(_ context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
-	e.set(true)
 	plan := api.Plan{MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
 	if slices.Contains(e.machines(), filepath.Base(e.action.Hosts[0].Machine)) {
 		plan.Actions = []api.PlanAction{e.action}
@@ -94,7 +70,6 @@ func (e *executor) PlanOf(_ context.Context, _ *disruption.State, now time.Time)
 }
 
 func (e *executor) Validate(ctx context.Context, _ api.Plan, _ *disruption.State, _ time.Time) error {
-	e.set(false)
 	return ctx.Err()
 }
 
@@ -103,8 +78,8 @@ func (e *executor) Hold() string { return "" }
 // newExecutor wants machine-1 of a pool of three to be replaced.
 func newExecutor(t *testing.T, nodes *realkube.Kube) *executor {
 	t.Helper()
-	ns, is := namespace(t, "execute"), time.Now()
-	e := &executor{capi: playCAPI(t, ns, nodes, 1), real: is, told: is.Add(2 * time.Minute)}
+	ns := namespace(t, "execute")
+	e := &executor{capi: playCAPI(t, ns, nodes, 1)}
 	var err error
 	if e.way, err = nodes.Proxy(); err != nil {
 		t.Fatal(err)

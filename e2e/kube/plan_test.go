@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +25,7 @@ import (
 
 // plannedPool is a MachineDeployment with its MachineSet and template; NS is the namespace.
 const plannedPool = `
-{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, metadata: {name: new, namespace: NS}, spec: {template: {spec: {image: {url: "http://i/2", checksum: c2}}}}}
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, metadata: {name: new, namespace: NS}, spec: {template: {spec: {image: {url: "http://i/2", checksum: c2}, hostSelector: {matchLabels: {rack: r1}}}}}}
 ---
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, metadata: {name: md, namespace: NS},
  spec: {clusterName: c, replicas: 4, template: {spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
@@ -38,10 +37,20 @@ const plannedPool = `
  status: {observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2}}
 `
 
+// plannedVolume is one that a pod has: it takes rights of its own to read it.
+const plannedVolume = `
+---
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: NS-pv}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d.example.org, volumeHandle: h}, claimRef: {namespace: NS, name: data}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: NS}, spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: NS-pv, resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: NS-kept}, spec: {drivers: [{name: d.example.org, nodeID: id-1, allocatable: {count: 4}}]}}
+`
+
 // plannedHost is the host HOST of that pool in service, of the image I, which TEMPLATE has, with NOTES.
 const plannedHost = `
 ---
-{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: HOST, namespace: NS, annotations: {NOTES}},
+{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: HOST, namespace: NS, labels: {rack: r1}, annotations: {NOTES}},
  spec: {online: true, image: {url: "http://i/I", checksum: cI}, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: NS, name: m3-HOST}},
  status: {operationalStatus: OK, errorMessage: "", errorCount: 0, poweredOn: true, provisioning: {ID: "", state: provisioned, image: {url: "http://i/I", checksum: cI}}}}
 ---
@@ -58,7 +67,7 @@ const plannedHost = `
 const plannedPod = `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: on-HOST, namespace: NS, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u3, controller: true}]},
- spec: {nodeName: NS-HOST, nodeSelector: {pool: NS}, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
+ spec: {nodeName: NS-HOST, nodeSelector: {pool: NS}, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, VOLUMES
   containers: [{name: c, image: i, resources: {requests: {cpu: 250m, memory: 1Gi}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]},
  status: {phase: Running, startTime: "2025-11-03T00:00:00Z", conditions: [{type: Ready, status: "True"}]}}
 `
@@ -68,7 +77,7 @@ const plannedPod = `
 func applyPlanned(t *testing.T, ns string, nodes *realkube.Kube) {
 	t.Helper()
 	const watts = `ironic-throttle.metal3.io/watts-busy: "400", ironic-throttle.metal3.io/watts-idle: "150"`
-	text := plannedPool
+	text := plannedPool + plannedVolume
 	for _, h := range []struct{ name, template, image, notes string }{
 		{"empty", "new", "2", watts}, {"drifted", "old", "1", ""}, {"under", "new", "2", watts},
 		{"kept", "new", "2", watts + `, ironic-throttle.metal3.io/do-not-disrupt: "true"`},
@@ -77,7 +86,11 @@ func applyPlanned(t *testing.T, ns string, nodes *realkube.Kube) {
 		if h.name != "empty" {
 			objects += plannedPod
 		}
-		text += strings.NewReplacer("HOST", h.name, "TEMPLATE", h.template, "/I", "/"+h.image, "cI", "c"+h.image, "NOTES", h.notes).Replace(objects)
+		volumes := ""
+		if h.name == "kept" {
+			volumes = "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}],"
+		}
+		text += strings.NewReplacer("VOLUMES", volumes, "HOST", h.name, "TEMPLATE", h.template, "/I", "/"+h.image, "cI", "c"+h.image, "NOTES", h.notes).Replace(objects)
 	}
 	var here, there []*unstructured.Unstructured
 	for _, o := range decode(t, strings.ReplaceAll(text, "NS", ns)) {
@@ -102,13 +115,13 @@ func applyPlanned(t *testing.T, ns string, nodes *realkube.Kube) {
 	applyLive(t, nodes, there)
 }
 
-// servePlanner is a throttle that plans, with the rights of that kustomization.
-func servePlanner(t *testing.T, ns, kustomization string, more settings) *throttle {
+// servePlanner is a throttle that plans, with the rights of the component.
+func servePlanner(t *testing.T, ns string) *throttle {
 	t.Helper()
-	kubeconfig := deploy(t, ns, rights(t, kustomization, ns))
+	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "planner"), ns))
 	p := serve(t, clustered(serveIronic(t, time.Hour).URL, kubeconfig, ns).with(settings{
 		"WATCH_NAMESPACE": ns, ours + "DISRUPTION": "plan", ours + "DISRUPTION_CONSOLIDATE_AFTER": "1s", ours + "DISRUPTION_TARIFF": "0.5",
-	}).with(more))
+	}))
 	p.isReady()
 	return p
 }
@@ -165,42 +178,7 @@ func (p *throttle) samePlan(wanted func(api.Plan) bool) (plan api.Plan, file str
 	if here := p.must("plan", "--state", file, "-o", "json"); here != live {
 		p.Errorf("the plan of the export is\n%s\nand the throttle's\n%s", here, live)
 	}
-	p.sameAnswer()
 	return plan, file
-}
-
-// sameAnswer compares what the API answers: the plan, and what disruption.Plan makes of the state.
-func (p *throttle) sameAnswer() {
-	p.Helper()
-	var body, text string
-	var d *disruption.Document
-	await(p.T, "plan and state of the same moment", func() bool {
-		var codes [2]int
-		codes[0], body = p.get(p.at.API + "/v1/plan")
-		codes[1], text = p.get(p.at.API + "/v1/plan/state")
-		if codes != [2]int{http.StatusOK, http.StatusOK} {
-			p.Fatal(codes, body, text)
-		}
-		var plan api.Plan
-		var err [2]error
-		err[0] = json.Unmarshal([]byte(body), &plan)
-		d, err[1] = disruption.ReadDocument(strings.NewReader(text))
-		if errors.Join(err[:]...) != nil {
-			p.Fatal(err)
-		}
-		return plan.MadeAt.Equal(d.State.TakenAt)
-	}, func() string { return body })
-	plan, err := disruption.Plan(p.Context(), &d.State, d.Config, d.State.TakenAt)
-	if err != nil {
-		p.Fatal(err)
-	}
-	want, err := json.Marshal(plan)
-	if err != nil {
-		p.Fatal(err)
-	}
-	if got := strings.TrimSpace(body); got != string(want) {
-		p.Errorf("GET /v1/plan answers\n%s\nand the plan of GET /v1/plan/state is\n%s", got, want)
-	}
 }
 
 // acts reports whether a plan does that to that host alone.
@@ -210,12 +188,12 @@ func acts(plan api.Plan, method api.PlanMethod, decision api.PlanDecision, host 
 }
 
 // TestThePlanOfLiveObjectsIsThatOfTheirExport: what `serve` plans of live objects, with the rights of the component
-// alone, is what is planned of the file that it exports, byte for byte; by the commands as by the API.
+// alone, is what is planned of the file that it exports, byte for byte.
 func TestThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "plan")
 	applyPlanned(t, ns, cluster)
-	p := servePlanner(t, ns, filepath.Join(testCases, "planner"), nil)
+	p := servePlanner(t, ns)
 
 	plan, file := p.samePlan(func(plan api.Plan) bool {
 		return acts(plan, api.MethodEmptiness, api.PlanRelease, ns+"/empty") && plan.Blocked == ""
@@ -277,22 +255,6 @@ func (p *throttle) explains(file, host, condition string) {
 	}
 }
 
-// TestPlansNeedTheirRights: with the rights of the throttle alone there is no plan, and the command says which one is
-// missing, and where it is to be had.
-func TestPlansNeedTheirRights(t *testing.T) {
-	t.Parallel()
-	ns := namespace(t, "plan")
-	applyPlanned(t, ns, cluster)
-	p := servePlanner(t, ns, filepath.Join(overlays, "standalone"), nil)
-	for _, args := range [][]string{{"plan"}, {"plan", "--explain", ns + "/empty"}, {"plan", "--export", filepath.Join(t.TempDir(), "state.json")}} {
-		out, said, code := p.run(args...)
-		const right = "the throttle's account (component planner) needs another right: hostfirmwaresettings.metal3.io is forbidden: "
-		if code != 3 || out != "" || !strings.Contains(said, right) {
-			t.Errorf("%q: exit code %d, %q, %q; want 3, and a word about the right", args, code, out, said)
-		}
-	}
-}
-
 // mayGetKubeconfig allows the throttle to read the kubeconfig of the Cluster c.
 func mayGetKubeconfig(t *testing.T, ns string) {
 	t.Helper()
@@ -340,7 +302,7 @@ func TestThePlanOfAWorkloadCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(network.Stop)
-	p := servePlanner(t, ns, filepath.Join(testCases, "planner"), nil)
+	p := servePlanner(t, ns)
 	away := func(why string) {
 		t.Helper()
 		plan := p.planOf("word of "+why, func(plan api.Plan) bool {

@@ -23,7 +23,7 @@ func TestThePageIsLiveWhileAStormRuns(t *testing.T) {
 	b.run(`window.loadedOnce = true`)
 	b.await("refresh", `document.getElementById("connection").textContent === "up to date"`)
 	b.await("full slots", `document.querySelectorAll(".grid li:not(.free)").length === 20`)
-	b.await("queue", `document.querySelectorAll("#queue tbody tr").length > 50`)
+	b.await("queue", `document.querySelectorAll("#queue tbody tr").length === 50`)
 	for range 3 {
 		headline := b.text("#headline")
 		b.await("another headline", fmt.Sprintf("document.getElementById('headline').innerText !== %q", headline))
@@ -109,8 +109,9 @@ func TestWhatIsHeldIsReleasedByKeyboard(t *testing.T) {
 func TestFiveThousandWaitingHosts(t *testing.T) {
 	const (
 		hosts      = 5000
-		paint      = 300.0 // ms
-		memory     = 100.0 // MiB
+		paint      = 300.0  // ms
+		paintOf500 = 1000.0 // ms
+		memory     = 100.0  // MiB
 		tenants    = 40
 		firstSlots = 20
 		late       = 10
@@ -122,13 +123,13 @@ func TestFiveThousandWaitingHosts(t *testing.T) {
 	}
 	b := open(t, s.at.API)
 	first := b.painted(s.at.API + "/")
-	if got := b.text("#queue"); !strings.Contains(got, "5000 hosts wait") {
+	if got := b.text("#queue"); !strings.Contains(got, "5000 waiting") {
 		t.Fatalf("queue: %s", got)
 	}
 	b.await("refresh", `document.getElementById("connection").textContent === "up to date"`)
 	for i := range late { // each is a change, and a refresh
 		ask(firstSlots + hosts + i)
-		b.await("one more", fmt.Sprintf(`document.getElementById("queue").innerText.includes("%d hosts wait")`, hosts+i+1))
+		b.await("one more", fmt.Sprintf(`document.getElementById("queue").innerText.includes("%d waiting")`, hosts+i+1))
 	}
 	call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	usual := b.memory()
@@ -137,8 +138,8 @@ func TestFiveThousandWaitingHosts(t *testing.T) {
 	many := b.painted(s.at.API + "/?rows=500")
 	call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	t.Logf("first paint after %.0f ms, %.0f ms with 500 rows; the tab takes %.0f MiB, %.0f MiB with them", first, many, usual, b.memory())
-	if first > paint || many > paint {
-		t.Errorf("first paint after %.0f and %.0f ms, want at most %.0f", first, many, paint)
+	if first > paint || many > paintOf500 {
+		t.Errorf("first paint after %.0f and %.0f ms, want at most %.0f and %.0f", first, many, paint, paintOf500)
 	}
 	if got := max(usual, b.memory()); got > memory {
 		t.Errorf("the tab takes %.0f MiB, want at most %.0f", got, memory)

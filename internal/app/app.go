@@ -19,7 +19,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/internal/parts"
-	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -52,7 +51,7 @@ type Options struct {
 	// time-outs go by the real one.
 	Now func() time.Time
 
-	fleet planner.Reader // replaces what reads the cluster for plans; nil: the cluster is read
+	fleet state // replaces what reads the cluster for plans; nil: the cluster is read
 }
 
 // App is a throttle that is ready to run. Make one with New, then call Run

@@ -16,48 +16,40 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// newFleet makes what reads the cluster for plans.
-func (a *App) newFleet(c config.Config) (planner.Reader, error) {
-	if a.cluster == nil {
-		return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: a cluster must be known (IRONIC_THROTTLE_KUBERNETES=on)")
-	}
-	reader := fleet.New(fleet.Options{Client: a.clusters.Client, Keep: a.clusters.Keep, Namespaces: c.Kubernetes.Watch, Now: a.now})
+// state reads the clusters for a plan.
+type state = func(context.Context) (disruption.State, error)
+
+// readFleet makes what reads the clusters for plans. Where conductor groups have limits of their own, it adds to each host its
+// group, which Ironic alone knows.
+func (a *App) readFleet(c config.Config) state {
+	read := fleet.New(fleet.Options{Client: a.clusters.Client, Keep: a.clusters.Keep, Namespaces: c.Kubernetes.Watch, Now: a.now}).Read
 	if len(c.Limits.Pools) == 0 {
-		return reader, nil // groups make no difference
+		return read
 	}
-	return &groupedFleet{Reader: reader, app: a}, nil
+	return func(ctx context.Context) (disruption.State, error) {
+		s, err := read(ctx)
+		if err != nil {
+			return s, err
+		}
+		nodes, err := a.nodes.Get(ctx)
+		if err != nil {
+			return s, fmt.Errorf("conductor groups: %w", err)
+		}
+		groups := make(map[string]string, nodes.Len())
+		for i := range nodes.Len() {
+			n := nodes.At(i)
+			groups[n.UUID] = n.ConductorGroup
+		}
+		for i := range s.Hosts {
+			s.Hosts[i].ConductorGroup = groups[s.Hosts[i].NodeUUID]
+		}
+		return s, nil
+	}
 }
 
-// groupedFleet adds to each host its conductor group, which Ironic alone knows.
-type groupedFleet struct {
-	planner.Reader
-
-	app *App
-}
-
-func (g *groupedFleet) Read(ctx context.Context) (disruption.State, error) {
-	s, err := g.Reader.Read(ctx)
-	if err != nil {
-		return s, err
-	}
-	nodes, err := g.app.nodes.Get(ctx)
-	if err != nil {
-		return s, fmt.Errorf("conductor groups: %w", err)
-	}
-	groups := make(map[string]string, nodes.Len())
-	for i := range nodes.Len() {
-		n := nodes.At(i)
-		groups[n.UUID] = n.ConductorGroup
-	}
-	for i := range s.Hosts {
-		s.Hosts[i].ConductorGroup = groups[s.Hosts[i].NodeUUID]
-	}
-	return s, nil
-}
-
-// newPlanner makes what answers GET /v1/plan; nil where nothing is planned. reader replaces what reads the
-// cluster; nil: it is read.
-func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
+// newPlanner makes what answers GET /v1/plan; nil where nothing is planned. read replaces what reads the
+// clusters; nil: they are read.
+func (a *App) newPlanner(read state) (server.Planner, error) {
 	c := a.force.Load().config
 	if !c.Disruption.On() {
 		return nil, nil //nolint:nilnil // nothing is planned, which is no error
@@ -65,13 +57,14 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 	if a.cluster != nil {
 		a.clusters = workload.New(a.cluster.Client, a.cluster.Config.UserAgent)
 	}
-	if reader == nil {
-		if reader, err = a.newFleet(c); err != nil {
-			return nil, fmt.Errorf("planner: %w", err)
+	if read == nil {
+		if a.cluster == nil {
+			return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: a cluster must be known (IRONIC_THROTTLE_KUBERNETES=on)")
 		}
+		read = a.readFleet(c)
 	}
 	p := planner.New(planner.Options{
-		Reader: reader, Throttle: a.throttleFacts, Now: a.now, Log: a.log,
+		Read: read, Throttle: a.throttleFacts, Now: a.now,
 		Config: func() disruption.Config { return plannerConfig(a.force.Load().config.Disruption) },
 	})
 	if c.Disruption.Mode == config.DisruptionExecute {

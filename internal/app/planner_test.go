@@ -20,9 +20,7 @@ import (
 )
 
 // fleetOf is a cluster with one host.
-type fleetOf struct{}
-
-func (fleetOf) Read(context.Context) (disruption.State, error) {
+func fleetOf(context.Context) (disruption.State, error) {
 	return disruption.State{Hosts: []disruption.Host{{Key: disruption.Key{Namespace: "metal3", Name: "host-1"}, State: "provisioned"}}}, nil
 }
 
@@ -48,7 +46,7 @@ func (s *stage) planned() *disruption.Document {
 
 func planning(change func(*config.Config)) func(*Options, *fakeironic.Server) {
 	return func(o *Options, _ *fakeironic.Server) {
-		o.Config.Disruption.Mode, o.fleet = config.DisruptionPlan, fleetOf{}
+		o.Config.Disruption.Mode, o.fleet = config.DisruptionPlan, fleetOf
 		if change != nil {
 			change(&o.Config)
 		}
@@ -99,7 +97,7 @@ func TestPlansGoByTheSettingsInForce(t *testing.T) {
 	file, fromFile := fileOf(t, begin)
 	play(t, func(o *Options, fake *fakeironic.Server) {
 		fromFile(o, fake)
-		o.fleet, o.Config.Kubernetes.On = fleetOf{}, false
+		o.fleet, o.Config.Kubernetes.On = fleetOf, false
 	}, func(s *stage) {
 		if diff := cmp.Diff(disruption.Default(), s.planned().Config); diff != "" {
 			t.Errorf("by default (-want +got):\n%s", diff)
@@ -132,29 +130,4 @@ func TestNothingIsPlannedUnlessItIsSetAndNothingExecuted(t *testing.T) {
 			t.Errorf("%s: execute %t", mode, got)
 		}
 	}
-}
-
-// What is exported gives the same plan as the throttle showed.
-func TestThePlanIsThatOfItsDocument(t *testing.T) {
-	play(t, planning(nil), func(s *stage) {
-		s.pass(70 * time.Second)
-		d, w := s.planned(), s.get("/v1/plan")
-		if w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-		plan, err := disruption.Plan(t.Context(), &d.State, d.Config, d.State.TakenAt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if plan.Actions == nil {
-			plan.Actions = []api.PlanAction{}
-		}
-		want, err := json.Marshal(plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.TrimSpace(w.Body.String()); got != string(want) {
-			t.Errorf("%s, of the document %s", got, want)
-		}
-	})
 }

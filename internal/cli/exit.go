@@ -18,15 +18,15 @@ type exit struct {
 
 // Exit gives an error the exit code of the program that it ends. Without an error the program ends and says nothing
 // more. An error without a code comes from the parsing of the command line, and is wrong use.
-func Exit(code int, err error) error { return &exit{code, err} }
+func Exit(code int, err error) error {
+	if err == nil {
+		err = errors.New("")
+	}
+	return &exit{code, err}
+}
 
 // Error implements error.
-func (e *exit) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
+func (e *exit) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *exit) Unwrap() error { return e.err }

@@ -1,52 +1,41 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 )
 
-// FlagError adds to an unknown flag those that are like it, and says of a value that cannot
-// be read which rule it breaks.
+// FlagError adds to an unknown flag the one that is like it, and says of a value that cannot be read which rule it
+// breaks.
 func FlagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
-	if !errors.As(err, &missing) {
-		return valueError(err)
-	}
-	if len(missing.GetSpecifiedName()) < 2 {
-		return err
-	}
-	// cobra knows how to find near names, of commands only.
-	names := &cobra.Command{SuggestionsMinimumDistance: 2}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	if near := names.SuggestionsFor(missing.GetSpecifiedName()); len(near) > 0 {
-		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &missing):
+		const typo, least = 2, 2
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if name := missing.GetSpecifiedName(); len(name) >= least && len(known) > 0 {
+			if near, away := nearest.Word(name, known); away <= typo {
+				return fmt.Errorf("%w; did you mean --%s?", err, near)
+			}
+		}
+	case errors.As(err, &invalid):
+		flag, cause := invalid.GetFlag(), errors.Unwrap(invalid)
+		rule := cmp.Or(valueRules[flag.Value.Type()], cause.Error())
+		if errors.Is(cause, strconv.ErrRange) {
+			rule += ", within 64 bits"
+		}
+		return fmt.Errorf("--%s %q: %s", flag.Name, invalid.GetValue(), rule)
 	}
 	return err
-}
-
-// valueError says in the words of a user what is wrong with the value of a flag: flag,
-// value and rule. Any other error it returns as it is.
-func valueError(err error) error {
-	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	flag := invalid.GetFlag()
-	rule, ok := valueRules[flag.Value.Type()]
-	if !ok {
-		rule = errors.Unwrap(invalid).Error()
-	}
-	if errors.Is(err, strconv.ErrRange) {
-		rule += ", within 64 bits"
-	}
-	return fmt.Errorf("--%s %q: %s", flag.Name, invalid.GetValue(), rule)
 }
 
 // valueRules say what the values of flags must be, by the type of the flag.

@@ -4,6 +4,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -94,10 +95,10 @@ func WriteReadyFile(path string, addresses any) error {
 		return nil
 	}
 	text, err := json.Marshal(addresses)
-	if err != nil {
-		return fmt.Errorf("ready file: %w", err)
+	if err == nil {
+		err = WritePrivate(path, append(text, '\n'))
 	}
-	if err := WritePrivate(path, append(text, '\n')); err != nil {
+	if err != nil {
 		return fmt.Errorf("ready file: %w", err)
 	}
 	return nil
@@ -111,14 +112,8 @@ func WritePrivate(path string, text []byte) error {
 	}
 	defer os.Remove(part.Name()) //nolint:errcheck // gone already when all went well
 	_, err = part.Write(text)
-	if err == nil {
-		err = part.Sync()
+	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return err
 	}
-	if closed := part.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(part.Name(), path)
-	}
-	return err
+	return os.Rename(part.Name(), path)
 }

@@ -33,34 +33,7 @@ func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.C
 		Long: "Prints version, commit, Go version and platform of this binary.",
 		RunE: func(*cobra.Command, []string) error { return p.printVersion(root.Name()) },
 	})
-	root.SetHelpCommand(helpCommand(root))
 	return root
-}
-
-// helpCommand is cobra's, but an unknown command is wrong use here too.
-func helpCommand(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use: "help [command]", Short: "show the help of a command",
-		ValidArgsFunction: func(
-			_ *cobra.Command, args []string, begun string,
-		) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-			if cmd, rest, err := root.Find(args); err == nil && len(rest) == 0 {
-				for _, sub := range cmd.Commands() {
-					if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
-						names = append(names, sub.Name())
-					}
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			cmd, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
-				return NoSuchCommand(root, args)
-			}
-			return cmd.Help()
-		},
-	}
 }
 
 // NoSuchCommand refuses what is no command and names those that are like it.

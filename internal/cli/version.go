@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -13,37 +14,27 @@ var version, commit string
 type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // the tree had changes
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// Version is the version of this binary: the release, the commit, or dev.
+// Version is the version of this binary: the release, what Go made of the commit, or dev.
 func Version() string { return build().Version }
 
 // build reads what the linker was told, and else what Go itself noted.
 func build() buildInfo {
-	b := buildInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if ok {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				b.Commit = s.Value
-			case "vcs.modified":
-				b.Modified = s.Value == "true"
-			}
-		}
+	b := buildInfo{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
 		if b.Version == "" && info.Main.Version != "(devel)" {
 			b.Version = info.Main.Version
 		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.Commit = cmp.Or(b.Commit, s.Value)
+			}
+		}
 	}
-	if b.Version == "" {
-		b.Version = "dev"
-	}
-	if commit != "" { // a release is built without what Go notes of the tree
-		b.Commit, b.Modified = commit, false
-	}
+	b.Version = cmp.Or(b.Version, "dev")
 	return b
 }
 
@@ -52,12 +43,5 @@ func (p *Process) printVersion(program string) error {
 	if p.JSON {
 		return p.PrintJSON(b)
 	}
-	commit := ""
-	if b.Commit != "" {
-		commit = " commit " + b.Commit
-	}
-	if b.Modified {
-		commit += " (modified)"
-	}
-	return p.Print(fmt.Sprintf("%s %s%s %s %s\n", program, b.Version, commit, b.Go, b.Platform))
+	return p.Print(fmt.Sprintf("%s %s commit %s %s %s\n", program, b.Version, cmp.Or(b.Commit, "unknown"), b.Go, b.Platform))
 }

@@ -1,11 +1,8 @@
+// Package config turns flags, environment and a file into one checked Config: viper reads and merges them, and what
+// it does not do is ours: every fault at once, with the place that the value came from, its rule and the nearest name.
 package config
 
-import (
-	"cmp"
-	"time"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
-)
+import "time"
 
 // Config is the whole configuration of one throttle, checked. It is a value: Load and Reload
 // make new ones, nothing changes one in place.
@@ -46,38 +43,11 @@ type Config struct {
 	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1.." restart:"" lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
 }
 
-// Mode says what happens with a no.
-type Mode string
-
-// The modes.
-const (
-	Enforce Mode = "enforce" // a no is a no
-	Observe Mode = "observe" // a no is counted and answered yes
-)
-
 // Log says what is logged and how.
 type Log struct {
 	Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" restart:"" common:"" help:"least severe level that is logged"`
 	Format string `set:"logFormat" def:"text" is:"text|json" restart:"" common:"" help:"format of the log on stderr"`
 }
-
-// CountMode says which busy nodes occupy a slot.
-type CountMode string
-
-// The count modes.
-const (
-	CountAgent CountMode = "agent" // busy and agent_url set, or ours
-	CountBusy  CountMode = "busy"  // every busy node, whoever started it
-)
-
-// LimitMode says who changes the limits.
-type LimitMode string
-
-// The limit modes.
-const (
-	LimitFixed    LimitMode = "fixed"    // nobody
-	LimitAdaptive LimitMode = "adaptive" // the throttle, below what is set
-)
 
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
@@ -110,15 +80,6 @@ type Turns struct {
 	Weights map[string]float64 `set:"tenantWeights" help:"shares of namespaces; one that is not listed has 1"`
 }
 
-// HoldStage says what of a failed host is held.
-type HoldStage string
-
-// The stages.
-const (
-	HoldRetry     HoldStage = "retry"     // the next inspection or provisioning
-	HoldRemediate HoldStage = "remediate" // the automatic deprovisioning before it too
-)
-
 // Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
 type Holdoff struct {
 	// Timeout counts from the failure on; 0 = no host is held but those of Hosts.
@@ -129,16 +90,6 @@ type Holdoff struct {
 	File      string                   `set:"holdoffFile" is:"path" basic:"" restart:"" help:"file that keeps the holds through a restart; unset = they are lost"`
 	ConfigMap string                   `set:"holdoffConfigmap" is:"name" restart:"" help:"ConfigMap that keeps the holds instead of a file, for several replicas"`
 	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"` // "3" or "40%"; "100%" = never
-}
-
-// anywhere reports whether any host could be held.
-func (h Holdoff) anywhere() bool {
-	for _, d := range h.Hosts {
-		if d > 0 {
-			return true
-		}
-	}
-	return h.Timeout > 0
 }
 
 // Breaker says when failures stop new hosts (docs/behaviour.md).
@@ -168,16 +119,6 @@ type Access struct {
 	MetricsCertFile string `set:"metricsTlsCertFile" is:"path" restart:"" help:"certificate of /metrics (PEM), read again when it changes"`
 	MetricsKeyFile  string `set:"metricsTlsKeyFile" is:"path" restart:"" help:"key of the certificate of /metrics (PEM)"`
 }
-
-// AccessMode says who may use the HTTP API.
-type AccessMode string
-
-// The access modes.
-const (
-	AccessAuto       AccessMode = "auto"       // open on loopback, kubernetes beyond
-	AccessOpen       AccessMode = "open"       // every client that reaches it
-	AccessKubernetes AccessMode = "kubernetes" // whom Kubernetes knows and allows it
-)
 
 // Gateway says how the proxy in front of Ironic is served (docs/behaviour.md). Without
 // Listen there is none and the rest means nothing.
@@ -210,44 +151,12 @@ type Leader struct {
 	LeaseName string `set:"leaderLeaseName" def:"ironic-throttle" is:"name" restart:"" needs:"leaderElect" help:"name of that Lease"`
 }
 
-// DisruptionMode says what becomes of planned work.
-type DisruptionMode string
-
-// The modes of planned work.
-const (
-	DisruptionOff     DisruptionMode = "off"     // nothing is planned
-	DisruptionPlan    DisruptionMode = "plan"    // plans are made and shown
-	DisruptionExecute DisruptionMode = "execute" // and carried out, in pools whose annotation allows it
-)
-
-// Disruption says how planned work is planned (docs/planned-work.md). With Mode off the rest
-// means nothing.
+// Disruption says how planned work is planned (docs/planned-work.md).
 type Disruption struct {
 	Mode             DisruptionMode `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
 	ConsolidateAfter time.Duration  `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
 	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
 	Tariff           string         `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
-}
-
-// On reports whether plans are made.
-func (d Disruption) On() bool { return d.Mode == DisruptionPlan || d.Mode == DisruptionExecute }
-
-// PerKWh is the price of a kWh; nil: watts have none.
-func (d Disruption) PerKWh() *float64 {
-	price, err := parseDecimal(d.Tariff)
-	if err != nil {
-		return nil
-	}
-	return &price
-}
-
-// budgetText is the text of budgets: numbers and percentages with commas, or a JSON list.
-type budgetText string
-
-// List are the budgets.
-func (b budgetText) List() budget.List {
-	list, _ := budget.Parse(string(b)) // it was read before
-	return list
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
@@ -263,14 +172,4 @@ type Ironic struct {
 	ClientCertFile string `set:"ironicClientCertFile" env:"IRONIC_CLIENT_CERT_FILE" def:"/opt/metal3/certs/client/tls.crt" is:"path" restart:"" help:"our certificate towards Ironic"`
 	ClientKeyFile  string `set:"ironicClientPrivateKeyFile" env:"IRONIC_CLIENT_PRIVATE_KEY_FILE" def:"/opt/metal3/certs/client/tls.key" is:"path" restart:"" help:"key of our certificate"`
 	Insecure       bool   `set:"ironicInsecure" env:"IRONIC_INSECURE" def:"false" restart:"" lenient:"" help:"do not verify Ironic's certificate"`
-}
-
-// IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
-// ours, else the one that is watched; "" = that of the service account.
-func (c Config) IronicNamespace() string {
-	watched := ""
-	if len(c.Kubernetes.Watch) == 1 {
-		watched = c.Kubernetes.Watch[0]
-	}
-	return cmp.Or(c.Ironic.Namespace, c.Kubernetes.Namespace, watched)
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -54,8 +53,7 @@ func Load(src Sources) (Config, []Warning, error) {
 	l.readFile(l.v.GetString("config"), src)
 	l.decode()
 	l.checkNames(os.Environ())
-	l.check()
-	l.warn(src)
+	l.check(src)
 	if len(l.faults) > 0 {
 		return Config{}, l.warnings, errors.Join(l.faults...)
 	}
@@ -120,13 +118,6 @@ func (l *loader) fault(name, value, source, rule string, args ...any) {
 	l.faults = append(l.faults, &Fault{Setting: name, Value: value, Source: source, Rule: fmt.Sprintf(rule, args...)})
 }
 
-// between adds the fault of a rule between settings. It marks nothing as
-// broken: each such rule is reported for itself.
-func (l *loader) between(key, rule string, args ...any) {
-	s := named(key)
-	l.fault(s.name(), s.text(l.config), l.source(key), rule, args...)
-}
-
 func (l *loader) warnf(format string, args ...any) {
 	l.warnings = append(l.warnings, Warning(fmt.Sprintf(format, args...)))
 }
@@ -136,23 +127,6 @@ func (l *loader) source(key string) string { return cmp.Or(l.from[key], "default
 
 // given reports whether somebody gave the setting.
 func (l *loader) given(key string) bool { return l.from[key] != "" }
-
-// sound reports whether none of these settings is at fault by itself: one mistake, one message.
-func (l *loader) sound(keys ...string) bool {
-	return !slices.ContainsFunc(keys, func(key string) bool { return l.broken[key] })
-}
-
-// in is a setting as other messages speak of it: its name, value and source.
-func (l *loader) in(key string) string {
-	s := named(key)
-	return fmt.Sprintf("%s=%s (%s)", s.name(), s.text(l.config), l.source(key))
-}
-
-// which is a setting in the rule of another.
-func (l *loader) which(key string) string {
-	s := named(key)
-	return fmt.Sprintf("%s, which is %s (%s)", s.name(), s.text(l.config), l.source(key))
-}
 
 // Reload loads src again and returns what is to be in force from now on: c with
 // the settings that may change while running (see docs/settings.md) taken from
@@ -178,12 +152,4 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 		}
 	}
 	return next, warnings, nil
-}
-
-// isEmpty reports whether a file has nothing in it.
-func isEmpty(body []byte) bool { return len(bytes.TrimSpace(body)) == 0 }
-
-// on reports whether a setting says yes: it is set, and neither off nor 0.
-func (l *loader) on(key string) bool {
-	return !slices.Contains([]string{"", "off", "false", "0s"}, named(key).text(l.config))
 }

@@ -13,15 +13,12 @@ import (
 // server, what they show it, and how they know it.
 var reserved = []string{envPrefix + "URL", envPrefix + "TOKEN_FILE", envPrefix + "CA_FILE"}
 
-// serviceLink matches what Kubernetes puts into the environment of every pod
-// for a Service whose name begins with ironic-throttle. They are nobody's typo.
-var (
-	serviceLink = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$`)
-	portLink    = regexp.MustCompile(`^(tcp|udp|sctp)://`)
-)
+// serviceLink matches what Kubernetes puts into the environment of every pod for a Service, such as one
+// called ironic-throttle.
+var serviceLink = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$`)
 
 func isServiceLink(name, text string) bool {
-	return serviceLink.MatchString(name) || strings.HasSuffix(name, "_PORT") && portLink.MatchString(text)
+	return serviceLink.MatchString(name) || strings.HasSuffix(name, "_PORT") && strings.Contains(text, "://")
 }
 
 // typo is how many letters off a name may be that is one of ours misspelt.
@@ -40,20 +37,17 @@ func (l *loader) checkNames(environ []string) {
 	}
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
-		if text == "" || slices.Contains(all, name) || slices.Contains(reserved, name) {
+		if text == "" || slices.Contains(all, name) || slices.Contains(reserved, name) || isServiceLink(name, text) {
 			continue
 		}
 		near, away := nearest.Word(name, ours)
-		bare := l.bare(name)
-		switch {
-		case bare != "":
-			l.fault(name, "", "environment", "is not read: the name is %s", bare)
-		case strings.HasPrefix(name, envPrefix):
-			if !isServiceLink(name, text) {
-				l.fault(name, "", "environment", "is not a setting%s", meant(strings.TrimPrefix(name, envPrefix), all))
-			}
+		switch full := l.bare(name); {
+		case full != "":
+			l.fault(name, "", "environment", "is not read: the name is %s", full)
 		case away <= typo:
 			l.fault(name, "", "environment", "is not a setting; did you mean %s?", near)
+		case strings.HasPrefix(name, envPrefix):
+			l.fault(name, "", "environment", "is not a setting%s", meant(name, all))
 		}
 	}
 }
@@ -71,15 +65,15 @@ func (l *loader) bare(name string) string {
 	return ""
 }
 
-// meant asks whether the nearest of known was meant, where it is near enough. Our prefix counts nowhere.
+// meant asks whether the nearest of known was meant, where it is near enough. Our prefix does not count.
 func meant(name string, known []string) string {
-	var short []string
+	name = strings.TrimPrefix(name, envPrefix)
+	near, best := "", len(name)/2+1
 	for _, k := range known {
-		short = append(short, strings.TrimPrefix(k, envPrefix))
+		_, away := nearest.Word(name, []string{strings.TrimPrefix(k, envPrefix)})
+		if away < best {
+			near, best = "; did you mean "+k+"?", away
+		}
 	}
-	near, away := nearest.Word(name, short)
-	if 2*away > len(name) {
-		return ""
-	}
-	return "; did you mean " + known[slices.Index(short, near)] + "?"
+	return near
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/pflag"
 )
@@ -58,17 +58,10 @@ func newSetting(field reflect.StructField, index []int) setting {
 	return s
 }
 
+var capital = regexp.MustCompile("[A-Z]")
+
 // upperSnake is leaseTtl as LEASE_TTL.
-func upperSnake(key string) string {
-	b := strings.Builder{}
-	for _, r := range key {
-		if unicode.IsUpper(r) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToUpper(r))
-	}
-	return b.String()
-}
+func upperSnake(key string) string { return strings.ToUpper(capital.ReplaceAllString(key, "_$0")) }
 
 // named is the setting with a key; the tests see that there is one.
 func named(key string) setting {

@@ -41,9 +41,6 @@ func TestTagsAreSound(t *testing.T) {
 			t.Errorf("%s: rule %+v", s.name(), s.rule)
 		}
 	}
-	for _, key := range keyLiteral.FindAllStringSubmatch(sources(t), -1) {
-		named(key[2]) // panics
-	}
 	got := []string{}
 	for _, s := range settings[:5] {
 		got = append(got, s.name(), s.key, s.flag())
@@ -56,21 +53,6 @@ func TestTagsAreSound(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// keyLiteral finds keys of settings in our own source.
-var keyLiteral = regexp.MustCompile(`(named|on|in|which|between|source|given|sound|needs)\("([a-zA-Z0-9]+)"`)
-
-func sources(t *testing.T) (text string) {
-	t.Helper()
-	for _, path := range []string{"check.go", "load.go", "file.go", "names.go"} {
-		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += string(body)
-	}
-	return text
 }
 
 // markdown is the table of all basic or advanced settings as docs/settings.md holds it.

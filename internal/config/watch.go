@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -40,7 +41,7 @@ func Watch(ctx context.Context, c Config, src Sources, apply func(Update)) {
 		case <-tick.C:
 		}
 		body, err := src.read(c.File)
-		if err == nil && isEmpty(body) {
+		if err == nil && len(bytes.TrimSpace(body)) == 0 {
 			err = errEmptied
 		}
 		seen := sum(body)

@@ -1,8 +1,6 @@
 package page
 
-import (
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-)
+import "github.com/ironic-throttle/ironic-throttle/pkg/api"
 
 // Rows of the queue that are shown, and on request.
 const (
@@ -16,7 +14,7 @@ type View struct {
 	Queue  api.Queue
 	Rows   int // of the queue that were asked for
 	Holds  api.Holds
-	// MayRelease and MayReset tell whether who looks may release a host's hold or reset a breaker.
+	// MayRelease and MayReset tell whether the user may release a host's hold or reset a breaker.
 	MayRelease func(api.Hold) bool
 	MayReset   func(scope string) bool
 }
@@ -24,18 +22,18 @@ type View struct {
 // Overview is the page of v.
 func Overview(v View) string {
 	d, s := &document{}, &v.Status
-	t := s.Slots.Total
-	d.begin(s, "%d/%d ironic-throttle", t.Occupied, t.Limit)
+	d.begin(s, "%d/%d ironic-throttle", s.Slots.Total.Occupied, s.Slots.Total.Limit)
 	d.put(`<h1 id="headline">%s</h1>
 `, s.Headline)
 	if len(s.Warnings) > 0 {
-		d.put(`<section id="warnings" aria-labelledby="h-warnings"><h2 id="h-warnings">Warnings</h2><ul>`)
+		d.section("warnings", "Warnings")
+		d.put(`<ul>`)
 		for _, w := range s.Warnings {
 			d.put(`<li>%s</li>`, w)
 		}
 		d.put(`</ul></section>`)
 	}
-	d.slots(&v)
+	d.slots(s)
 	d.breakers(&v)
 	d.holds(&v)
 	d.queue(&v)
@@ -65,13 +63,12 @@ func (d *document) begin(s *api.Status, title markup, args ...any) {
 	if mode == "observe" {
 		mode = "observe: nothing is refused"
 	}
-	view, bad := viewText(s.View)
 	d.put(`<span>%s</span> <span%s>%s</span> <span>%s</span></p>
 <p id="connection" role="status"></p>
 <p id="said" role="status"></p>
 </header>
 <main id="main" data-live>
-`, mode, where(bad, ` class="bad"`), view, s.Version)
+`, mode, where(!s.View.Fresh, ` class="bad"`), viewText(s.View), s.Version)
 }
 
 func (d *document) end() {
@@ -83,20 +80,19 @@ func (d *document) end() {
 `)
 }
 
-// viewText says how well Ironic is seen, and whether that is bad.
-func viewText(v api.View) (text string, bad bool) {
+// viewText says how well Ironic is seen.
+func viewText(v api.View) string {
+	text := "Ironic seen " + api.Seconds(v.AgeSeconds) + " ago"
 	switch {
 	case v.AgeSeconds < 0:
 		text = "no complete poll of Ironic yet"
 	case !v.Fresh:
-		text = "Ironic seen " + span(v.AgeSeconds) + " ago: too old, new hosts are refused"
+		text += ": too old, new hosts are refused"
 	case !v.Settled:
-		text = "Ironic seen " + span(v.AgeSeconds) + " ago: still settling, new hosts are refused"
-	default:
-		text = "Ironic seen " + span(v.AgeSeconds) + " ago, " + counted(v.BusyNodes, "node", "nodes") + " at work"
+		text += ": still settling, new hosts are refused"
 	}
 	if v.LastError != "" {
 		text += " (" + v.LastError + ")"
 	}
-	return text, !v.Fresh
+	return text
 }

@@ -6,77 +6,30 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// maxTenants are shown of each pool, those with the most hosts that wait.
-const maxTenants = 10
-
-// queue shows who waits: by pool, then by lane and tenant, then the first hosts in their order.
+// queue shows who waits: the first hosts of each pool in their order.
 func (d *document) queue(v *View) {
-	d.put(`<section id="queue" aria-labelledby="h-queue"><h2 id="h-queue">Queue</h2>
-`)
+	d.section("queue", "Queue")
 	for i := range v.Queue.Pools {
 		p := &v.Queue.Pools[i]
-		d.put(`<h3>%s</h3><p>%s, %d due; %d stopped; %d silent for too long`,
-			poolName(p.Pool), counted(p.Waiting, "host waits", "hosts wait"), p.Due, p.Stopped, p.Silent)
-		if p.MeanSlotSeconds > 0 {
-			d.put(`; a slot is held for %s on average`, span(p.MeanSlotSeconds))
-		}
-		open := "shut"
-		if p.FailingOpen {
-			open = "open"
-		}
-		d.put(`. Lane of failing hosts: %s, %d of %d slots.</p>
-`, open, p.FailingHeld, p.FailingAllowed)
-		d.tenants(p)
+		d.put(`<h3>%s</h3><p>%d waiting, %d of them due; %d stopped; %d silent for too long. Failing hosts hold %d of at most %d slots.</p>
+`, cmp.Or(p.Pool, "All hosts"), p.Waiting, p.Due, p.Stopped, p.Silent, p.FailingHeld, p.FailingAllowed)
 		d.waiting(p, v.Rows)
 	}
 	d.put(`</section>
 `)
 }
 
-func (d *document) tenants(p *api.PoolQueue) {
-	if len(p.Tenants) == 0 {
-		return
-	}
-	d.table("Tenants of "+poolName(p.Pool), "tenant", "n weight", "n slots", "n waiting", "n of these failing", "n granted")
-	for _, t := range p.Tenants[:min(len(p.Tenants), maxTenants)] {
-		d.put(`<tr data-key="%s"><th scope="row">%s</th>`, t.Tenant, cmp.Or(t.Tenant, "(none)"))
-		d.numbers(t.Weight, t.Holding, t.Waiting, t.Failing, t.Granted)
-		d.put(`</tr>
-`)
-	}
-	d.put(`</tbody></table></div>`)
-	if more := p.TenantCount - maxTenants; more > 0 {
-		d.put(`<p>and %s</p>`, counted(more, "tenant more", "tenants more"))
-	}
-}
-
 func (d *document) waiting(p *api.PoolQueue, rows int) {
-	if len(p.Hosts) == 0 {
-		return
-	}
-	d.table("Next of "+poolName(p.Pool), "n place", "host", "lane", "turn", "told last", "n errors", "n waited", "n expected in")
-	for i := range p.Hosts {
+	d.table("Next of "+cmp.Or(p.Pool, "all hosts"), "n place, host, lane, told last, n errors, n waited, n expected in", len(p.Hosts), func(i int) {
 		h := &p.Hosts[i]
-		turn := ""
-		if h.Due {
-			turn = "due"
-		}
-		expected := "not known yet"
-		if h.ExpectSeconds != nil {
-			expected = within(h)
-		}
 		d.put(`<tr data-key="%s">`, h.NodeUUID+" "+h.Name)
 		d.numbers(h.Position)
 		d.put(`<th scope="row">`)
 		d.link(h.Name, h.NodeUUID)
-		d.put(`</th><td>%s</td><td>%s</td><td>%s</td>`, h.Lane, turn, string(h.Reason))
-		d.numbers(h.Errors, span(h.WaitedSeconds), expected)
-		d.put(`</tr>
-`)
-	}
-	d.put(`</tbody></table></div>`)
-	more := p.Waiting - len(p.Hosts)
-	switch {
+		d.put(`</th><td>%s</td><td>%s</td>`, h.Lane, h.Reason)
+		d.numbers(h.Errors, api.Seconds(h.WaitedSeconds), expected(h))
+	})
+	switch more := p.Waiting - len(p.Hosts); {
 	case more <= 0:
 	case rows < MoreRows:
 		d.put(`<p>and %d more: <a href="/?rows=%d#queue">show the first %d</a></p>`, more, MoreRows, MoreRows)
@@ -86,23 +39,14 @@ func (d *document) waiting(p *api.PoolQueue, rows int) {
 	}
 }
 
-// numbers writes cells in columns of numbers.
-func (d *document) numbers(all ...any) {
-	for _, n := range all {
-		d.put(`<td class="n">%v</td>`, n)
+// expected says when h may have its turn: half of such hosts, and 90 % of them.
+func expected(h *api.QueuedHost) string {
+	if h.ExpectSeconds == nil {
+		return "not known yet"
 	}
-}
-
-// table begins a table. Columns of numbers begin with "n ".
-func (d *document) table(caption string, columns ...string) {
-	d.put(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table><caption>%s</caption><thead><tr>`, caption, caption)
-	for _, c := range columns {
-		if len(c) > 1 && c[:2] == "n " {
-			d.put(`<th scope="col" class="n">%s</th>`, c[2:])
-		} else {
-			d.put(`<th scope="col">%s</th>`, c)
-		}
+	text := api.Seconds(*h.ExpectSeconds)
+	if h.AtMostSeconds != nil && *h.AtMostSeconds > *h.ExpectSeconds {
+		text += " to " + api.Seconds(*h.AtMostSeconds)
 	}
-	d.put(`</tr></thead><tbody>
-`)
+	return text
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -14,27 +13,19 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Reader reads the cluster: all of a State but its Throttle.
-type Reader interface {
-	Read(ctx context.Context) (disruption.State, error)
-}
-
 // keep is how long a state is used for further questions: a page that polls does not have
 // the cluster read each time.
 const keep = 5 * time.Second
 
-// slow is what is worth a line in the log.
-const slow = 10 * time.Second
-
-// Options is what New needs. Reader, Throttle and Config are required.
+// Options is what New needs. Read, Throttle and Config are required.
 type Options struct {
-	Reader Reader
+	// Read reads the clusters: all of a State but its Throttle.
+	Read func(ctx context.Context) (disruption.State, error)
 	// Throttle tells how the decision stands; Config the settings in force. Both are called for each state, and must
 	// not block.
 	Throttle func(now time.Time) disruption.Throttle
 	Config   func() disruption.Config
 	Now      func() time.Time // nil: time.Now
-	Log      *slog.Logger     // nil: silent
 }
 
 // Planner makes plans, one at a time. It is safe for concurrent use.
@@ -54,9 +45,6 @@ type reading struct {
 func New(o Options) *Planner {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Planner{opts: o, turn: make(chan *reading, 1)}
 	p.turn <- nil
@@ -138,16 +126,11 @@ func (p *Planner) with(ctx context.Context, most time.Duration, use func(*readin
 			return err
 		}
 	}
-	err = use(r)
-	if took := p.opts.Now().Sub(begun); took >= slow {
-		s := &r.document.State
-		p.opts.Log.Warn("a plan takes long", "took", took, "hosts", len(s.Hosts), "pods", len(s.Pods))
-	}
-	return err
+	return use(r)
 }
 
 func (p *Planner) read(ctx context.Context, begun time.Time) (*reading, error) {
-	state, err := p.opts.Reader.Read(ctx)
+	state, err := p.opts.Read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster: %w", err)
 	}

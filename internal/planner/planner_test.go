@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster is a Reader that counts, and takes its time.
+// cluster is a cluster that counts, and takes its time.
 type cluster struct {
 	reads int
 	takes time.Duration
@@ -27,7 +27,7 @@ type cluster struct {
 	at    time.Time // of its states
 }
 
-func (c *cluster) Read(ctx context.Context) (disruption.State, error) {
+func (c *cluster) read(ctx context.Context) (disruption.State, error) {
 	c.reads++
 	select {
 	case <-time.After(c.takes):
@@ -48,7 +48,7 @@ type scene struct {
 func staged() *scene {
 	s := &scene{cluster: &cluster{}, config: disruption.Default()}
 	s.Planner = planner.New(planner.Options{
-		Reader: s.cluster, Config: func() disruption.Config { return s.config },
+		Read: s.cluster.read, Config: func() disruption.Config { return s.config },
 		Throttle: func(now time.Time) disruption.Throttle { return disruption.Throttle{Limit: 20, Waiting: now.Second()} },
 	})
 	return s
@@ -99,7 +99,7 @@ func TestTheClusterIsReadOnceInAWhile(t *testing.T) {
 func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := staged()
-		s.config.PreemptibleOptions = 3
+		s.config.MaxPayback = 3
 		s.cluster.at = time.Date(2026, 11, 24, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 		plan := s.planned(t)
 		text, err := s.Document(t.Context())
@@ -110,7 +110,7 @@ func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Version != 1 || d.Config.PreemptibleOptions != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
+		if d.Version != 1 || d.Config.MaxPayback != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
 			t.Errorf("%+v of a plan of %v", d, plan.MadeAt)
 		}
 	})
@@ -148,27 +148,15 @@ func TestWhoAsksMeanwhileWaitsForThePlan(t *testing.T) {
 func TestAFaultIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := staged()
+		s.planned(t)
+		pass(5 * time.Second)
 		s.cluster.err = errors.New("forbidden")
 		if _, err := s.Plan(t.Context()); err == nil || err.Error() != "reading the cluster: forbidden" {
-			t.Errorf("%v", err)
+			t.Errorf("%v instead of the error, or an old plan", err)
 		}
-		if _, err := s.Document(t.Context()); err == nil {
-			t.Error("a document of nothing")
-		}
-		s.cluster.err, s.cluster.takes = nil, time.Minute
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := s.Plan(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
-		}
-		s.cluster.takes = 0
-		if plan := s.planned(t); plan.Hosts != 1 || s.cluster.reads != 4 {
+		s.cluster.err = nil
+		if plan := s.planned(t); plan.Hosts != 1 || s.cluster.reads != 3 {
 			t.Errorf("%+v after %d reads", plan, s.cluster.reads)
-		}
-		pass(5 * time.Second)
-		s.cluster.err = errors.New("gone")
-		if _, err := s.Plan(t.Context()); err == nil {
-			t.Error("an old plan instead of an error")
 		}
 	})
 }

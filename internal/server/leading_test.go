@@ -9,148 +9,81 @@ import (
 )
 
 // standby is a change of Options: another one leads until *leads is true.
-func standby(leads *atomic.Bool, holder string) func(*Options) {
-	return func(o *Options) { o.Leading, o.Standby = leads.Load, func() string { return holder } }
+func standby(leads *atomic.Bool) func(*Options) {
+	return func(o *Options) {
+		o.Leading, o.Standby = leads.Load, func() string { return "throttle-0 leads" }
+	}
 }
 
+func observing(o *Options) { o.Observe = func() bool { return true } }
+
+// A standby shows what there is and decides nothing. It has no view of Ironic, so asks do not wait for one. In mode
+// observe it answers them: nothing is refused, whichever process answers.
 func TestAStandbyDecidesAndChangesNothing(t *testing.T) {
 	var leads atomic.Bool
-	f := eager()
-	s := made(t, f, standby(&leads, "throttle-0 leads"))
-	var deciding int
+	f := unseen()
+	s, observer := made(t, f, standby(&leads)), made(t, f, standby(&leads), observing)
+	deciding := 0
 	for _, r := range everyRoute {
-		w := send(t, s.API(), r.method, r.path, r.body, jsonType...)
-		open := send(t, made(t, eager()).API(), r.method, r.path, r.body, jsonType...)
-		if r.method != "POST" && r.path != "/v1/isready" {
-			if w.Code != open.Code {
-				t.Errorf("%s %s: %d, of a leader %d", r.method, r.path, w.Code, open.Code)
+		w, open := send(t, s.API(), r.method, r.path, r.body, jsonType...), send(t, made(t, seen()).API(), r.method, r.path, r.body, jsonType...)
+		observed := send(t, observer.API(), r.method, r.path, r.body, jsonType...).Code
+		switch ask := r.path == "/v1/isready"; {
+		case r.method == "POST" || ask:
+			deciding++
+			if e := isError(t, w, 503, ""); e.Reason != api.NotLeading || !strings.Contains(e.Message, "throttle-0 leads") {
+				t.Errorf("%s %s: %+v", r.method, r.path, e)
 			}
-			continue
-		}
-		deciding++
-		e := isError(t, w, 503, "")
-		if e.Reason != api.NotLeading || !strings.Contains(e.Message, "throttle-0 leads") {
-			t.Errorf("%s %s: %+v", r.method, r.path, e)
-		}
-		if open.Code != 200 {
-			t.Errorf("%s %s: %d of a leader", r.method, r.path, open.Code)
+			if open.Code != 200 || (observed == 200) != ask {
+				t.Errorf("%s %s: %d of a leader, %d in mode observe", r.method, r.path, open.Code, observed)
+			}
+		case w.Code != open.Code:
+			t.Errorf("%s %s: %d, of a leader %d", r.method, r.path, w.Code, open.Code)
 		}
 	}
-	if deciding != 5 || f.asked() != 0 {
-		t.Errorf("%d routes decide, asked %d times", deciding, f.asked())
+	if deciding != 5 || f.asked() != 1 || len(f.changes) > 0 {
+		t.Errorf("%d routes decide, asked %d times, changed %q", deciding, f.asked(), f.changes)
 	}
 	leads.Store(true)
+	close(f.first)
 	if w := send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...); w.Code != 200 {
 		t.Errorf("%d after it became the leader", w.Code)
 	}
 }
 
-// A standby has no view of Ironic, so an ask must not wait for one.
-func TestAStandbyAnswersAtOnce(t *testing.T) {
-	f := unseen()
-	s := made(t, f, standby(new(atomic.Bool), "no replica leads yet"))
-	e := isError(t, send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...), 503, "")
-	if e.Reason != api.NotLeading || !strings.Contains(e.Message, "no replica leads yet") {
-		t.Errorf("%+v", e)
-	}
-}
-
-func TestAStandbyThatCouldNotLeadIsNotReadyAndSaysWhoIs(t *testing.T) {
-	var leads atomic.Bool
-	s := made(t, seen(), standby(&leads, "throttle-0 leads"))
-	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 503 || w.Body.String() != "standby: throttle-0 leads\n" {
-		t.Errorf("%d %q", w.Code, w.Body)
-	}
-	if w := send(t, s.Health(), "GET", "/healthz", ""); w.Code != 200 {
-		t.Errorf("healthz %d", w.Code)
-	}
-	gauge := func(want string) {
-		t.Helper()
-		if got := send(t, s.Metrics(), "GET", "/metrics", "").Body.String(); !strings.Contains(got, "\nironic_throttle_leading "+want+"\n") {
-			t.Errorf("no ironic_throttle_leading %s", want)
-		}
-	}
-	gauge("0")
-	leads.Store(true)
-	gauge("1")
-	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 200 {
-		t.Errorf("%d %q of a leader", w.Code, w.Body)
-	}
-}
-
-// A standby that could take over is ready, and answers as it does when it is not.
-func TestAStandbyThatCouldLeadIsReady(t *testing.T) {
-	var leads, could atomic.Bool
-	s := made(t, seen(), standby(&leads, "throttle-0 leads"), func(o *Options) { o.CouldLead = could.Load })
+func TestReadyz(t *testing.T) {
+	fresh, early := api.View{Fresh: true, AgeSeconds: 3}, api.View{AgeSeconds: -1}
 	for _, row := range []struct {
-		could, leads bool
-		code         int
-		text         string
+		leads, could, observes bool
+		view                   api.View
+		code                   int
+		want                   string
 	}{
-		{false, false, 503, "standby: throttle-0 leads\n"},
-		{true, false, 200, "ok, standby: throttle-0 leads\n"},
-		{false, true, 200, "ok\n"},
+		{true, false, false, fresh, 200, "ok\n"},
+		{true, false, false, api.View{Fresh: true, AgeSeconds: 9, LastError: "500"}, 200, "ok\n"},
+		{true, true, false, early, 503, "starting: no complete poll of Ironic yet\n"},
+		{true, false, false, api.View{AgeSeconds: -1, LastError: "refused"}, 503, "starting: no complete poll of Ironic yet: refused\n"},
+		{true, false, false, api.View{AgeSeconds: 42.4, LastError: "time-out"}, 503, "stale: the last complete poll of Ironic is 42 s old: time-out\n"},
+		{false, false, false, fresh, 503, "standby: throttle-0 leads\n"},
+		{false, true, false, early, 200, "ok, standby: throttle-0 leads\n"},
+		{false, false, true, early, 200, "ok, mode observe refuses nothing; standby: throttle-0 leads\n"},
+		{true, false, true, early, 200, "ok, mode observe refuses nothing; starting: no complete poll of Ironic yet\n"},
 	} {
-		could.Store(row.could)
+		var leads atomic.Bool
 		leads.Store(row.leads)
-		if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != row.code || w.Body.String() != row.text {
-			t.Errorf("%d %q, want %d %q", w.Code, w.Body, row.code, row.text)
+		f := seen()
+		f.status.View = row.view
+		s := made(t, f, standby(&leads), func(o *Options) {
+			o.CouldLead, o.Observe = func() bool { return row.could }, func() bool { return row.observes }
+		})
+		if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != row.code || w.Body.String() != row.want {
+			t.Errorf("%+v: %d %q", row, w.Code, w.Body)
 		}
-		want := 503
-		if row.leads {
-			want = 200
+		if w := send(t, s.Health(), "GET", "/healthz", ""); w.Code != 200 || w.Body.String() != "ok\n" {
+			t.Errorf("healthz: %d %q", w.Code, w.Body)
 		}
-		if w := send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...); w.Code != want {
-			t.Errorf("asked: %d, want %d", w.Code, want)
+		want := map[bool]string{true: "\nironic_throttle_leading 1\n", false: "\nironic_throttle_leading 0\n"}[row.leads]
+		if got := send(t, s.Metrics(), "GET", "/metrics", "").Body.String(); !strings.Contains(got, want) {
+			t.Errorf("no %s", want)
 		}
-	}
-	leads.Store(true)
-	could.Store(true) // whoever leads is asked for its view
-	f := seen()
-	f.status = func() api.Status { return api.Status{View: api.View{AgeSeconds: -1}} }
-	s = made(t, f, standby(&leads, ""), func(o *Options) { o.CouldLead = could.Load })
-	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 503 {
-		t.Errorf("%d %q of a leader that sees nothing", w.Code, w.Body)
-	}
-}
-
-// Mode observe refuses nothing, whoever leads: asks are answered and the Service leads
-// here. What changes something is the leader's all the same.
-func TestAStandbyThatObservesAnswersAsks(t *testing.T) {
-	var leads atomic.Bool
-	f := unseen() // it does not poll
-	f.answer = api.Answer{Ready: true, Reason: api.ReasonObserve}
-	s := made(t, f, standby(&leads, "no replica leads yet"), func(o *Options) { o.Observe = func() bool { return true } })
-	for _, r := range everyRoute {
-		w := send(t, s.API(), r.method, r.path, r.body, jsonType...)
-		if change := r.method == "POST" && r.path != "/v1/isready"; change {
-			if e := isError(t, w, 503, ""); e.Reason != api.NotLeading {
-				t.Errorf("%s %s: %+v", r.method, r.path, e)
-			}
-		} else if w.Code == 503 {
-			t.Errorf("%s %s: %d", r.method, r.path, w.Code)
-		}
-	}
-	if f.asked() != 1 {
-		t.Errorf("asked %d times", f.asked())
-	}
-	for _, row := range []struct {
-		leads bool
-		view  api.View
-		want  string
-	}{
-		{false, api.View{AgeSeconds: -1}, "ok, mode observe refuses nothing; standby: no replica leads yet\n"},
-		{true, api.View{AgeSeconds: -1}, "ok, mode observe refuses nothing; starting: no complete poll of Ironic yet\n"},
-		{true, api.View{Fresh: true}, "ok\n"},
-	} {
-		leads.Store(row.leads)
-		f.status = func() api.Status { return api.Status{View: row.view} }
-		if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 200 || w.Body.String() != row.want {
-			t.Errorf("%d %q, want 200 %q", w.Code, w.Body, row.want)
-		}
-	}
-	leads.Store(false)
-	if got := send(t, s.Metrics(), "GET", "/metrics", "").Body.String(); !strings.Contains(got, "\nironic_throttle_leading 0\n") {
-		t.Error("the metric says that it leads")
 	}
 }

@@ -62,26 +62,33 @@ func TestScriptFindsWhatItUses(t *testing.T) {
 	}
 }
 
-// TestPageShowsMoreOfTheQueueOnRequest and never anything else than the two lengths.
-func TestPageShowsMoreOfTheQueueOnRequest(t *testing.T) {
-	f := seen()
-	h := made(t, f).API()
-	for _, query := range []string{"", "?rows=500", "?rows=7", "?rows=999999"} {
-		send(t, h, http.MethodGet, "/"+query, "")
-	}
-	if !slices.Equal(f.limits, []int{page.Rows, page.MoreRows, page.Rows, page.Rows}) {
-		t.Errorf("hosts of the queue that were asked for: %v", f.limits)
-	}
+// However many look, the decision is read once for each change, and for one of two lengths of the queue.
+func TestPagesShareWhatTheyShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := seen()
+		f.still = true
+		h := made(t, f).API()
+		for range 9 {
+			for _, query := range []string{"", "?rows=500", "?rows=7", "?rows=999999"} {
+				send(t, h, http.MethodGet, "/"+query, "")
+			}
+		}
+		f.revision.Add(1)
+		send(t, h, http.MethodGet, "/", "")
+		want := []api.QueueQuery{{Limit: page.Rows}, {Limit: page.MoreRows}, {Limit: page.Rows}}
+		if !slices.Equal(f.queries, want) {
+			t.Errorf("the queue was read %v, want %v", f.queries, want)
+		}
+	})
 }
 
-// TestPageHasButtonsForWhoMayUseThem: everybody where nobody is asked who they are, else by what
-// Access says of just that path; nobody on a replica that does not decide.
-func TestPageHasButtonsForWhoMayUseThem(t *testing.T) {
+// The page has buttons for users who may use them: for all where no token is asked for, else by what Access says of just
+// that path; for none on a replica that does not decide.
+func TestPageHasButtonsForUsersWhoMayUseThem(t *testing.T) {
 	f := seen()
 	f.why.Hold = &api.Hold{Namespace: "metal3", Name: "a", NodeUUID: "u-1", Held: true}
 	g := &guards{}
-	open, behind := made(t, f), made(t, f, guarded(g))
-	standby := made(t, f, standby(new(atomic.Bool), "throttle-1 leads"))
+	open, behind, waits := made(t, f), made(t, f, guarded(g)), made(t, f, standby(new(atomic.Bool)))
 	for _, row := range []struct {
 		name    string
 		h       http.Handler
@@ -92,15 +99,13 @@ func TestPageHasButtonsForWhoMayUseThem(t *testing.T) {
 		{"local", behind.Local(), nil, 3},
 		{"viewer", behind.API(), token("reader"), 0},
 		{"operator", behind.API(), token("root"), 3},
-		{"standby", standby.API(), nil, 0},
+		{"standby", waits.API(), nil, 0},
 	} {
-		got := strings.Count(send(t, row.h, http.MethodGet, "http://localhost/", "", row.headers...).Body.String(), "<button")
-		if want := row.buttons; got != want {
-			t.Errorf("%s: %d buttons, want %d", row.name, got, want)
-		}
-		got = strings.Count(send(t, row.h, http.MethodGet, "http://localhost/why/metal3/a", "", row.headers...).Body.String(), "<button")
-		if want := min(row.buttons, 1); got != want {
-			t.Errorf("%s: %d buttons on the page of a host, want %d", row.name, got, want)
+		for path, want := range map[string]int{"/": row.buttons, "/why/metal3/a": min(row.buttons, 1)} {
+			got := strings.Count(send(t, row.h, http.MethodGet, "http://localhost"+path, "", row.headers...).Body.String(), "<button")
+			if got != want {
+				t.Errorf("%s: %d buttons on %s, want %d", row.name, got, path, want)
+			}
 		}
 	}
 	for _, want := range []string{
@@ -110,20 +115,4 @@ func TestPageHasButtonsForWhoMayUseThem(t *testing.T) {
 			t.Errorf("Access was not asked %q: %q", want, g.asked)
 		}
 	}
-}
-
-// TestPagesShareWhatTheyShow: however many look, the decision is read once for each change.
-func TestPagesShareWhatTheyShow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &still{fake: seen()}
-		h := made(t, d).API()
-		for range 20 {
-			send(t, h, http.MethodGet, "/", "")
-		}
-		d.moved.Add(1)
-		send(t, h, http.MethodGet, "/", "")
-		if len(d.limits) != 2 {
-			t.Errorf("the queue was read %d times, want twice", len(d.limits))
-		}
-	})
 }

@@ -21,11 +21,9 @@ type planner struct {
 	plan  api.Plan
 	err   error
 	takes time.Duration
-	asked atomic.Int32
 }
 
 func (p *planner) wait(ctx context.Context) error {
-	p.asked.Add(1)
 	select {
 	case <-time.After(p.takes):
 		return p.err
@@ -48,17 +46,24 @@ func plans(p *planner) func(*Options) { return func(o *Options) { o.Planner = p 
 
 var planPaths = []string{"/v1/plan", "/v1/plan/state", "/v1/plan/hosts/metal3/host-1"}
 
+// What is being carried out is as it is now, also where the plan is some seconds old.
 func TestPlanIsShown(t *testing.T) {
-	s := made(t, seen(), plans(&planner{plan: api.Plan{DryRun: true, Blocked: "3 hosts wait", Hosts: 7}}))
+	running := &api.PlanRunning{ID: "abcdef", Hosts: []string{"metal3/host-3"}, Stuck: true}
+	s := made(t, seen(), plans(&planner{plan: api.Plan{Blocked: "3 hosts wait"}}), func(o *Options) { o.Running = func() *api.PlanRunning { return running } })
 	for path, want := range map[string]string{
-		planPaths[0]: `{"madeAt":"0001-01-01T00:00:00Z","executeAfter":"0001-01-01T00:00:00Z","dryRun":true,"blocked":"3 hosts wait","actions":[],"hosts":7,"nodes":0,"pods":0}` + "\n",
-		planPaths[1]: `{"version":1}`,
-		planPaths[2]: `{"host":"metal3/host-1","candidate":false,"summary":"It is.","conditions":[]}` + "\n",
+		planPaths[0]: `"actions":[]`, planPaths[1]: `{"version":1}`, planPaths[2]: `"conditions":[]`,
 	} {
 		w := send(t, s.API(), "GET", path, "")
-		if w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s %q, want %q", path, w.Code, w.Header(), w.Body, want)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s %s, want %s", path, w.Code, w.Header(), w.Body, want)
 		}
+	}
+	if got := decoded[api.Plan](t, send(t, s.API(), "GET", "/v1/plan", "")); got.Blocked != "3 hosts wait" || got.Running == nil || got.Running.ID != "abcdef" {
+		t.Errorf("%+v", got)
+	}
+	running = nil
+	if got := decoded[api.Plan](t, send(t, s.API(), "GET", "/v1/plan", "")); got.Running != nil {
+		t.Errorf("nothing is carried out: %+v", got.Running)
 	}
 	e := isError(t, send(t, s.API(), "GET", "/v1/plan/hosts/metal3/host-9", ""), 404, api.PlanHostUnknown)
 	if !strings.Contains(e.Message, `"metal3/host-9"`) {
@@ -66,52 +71,23 @@ func TestPlanIsShown(t *testing.T) {
 	}
 }
 
-// What is being carried out is as it is now, also where the plan is some seconds old.
-func TestWhatIsBeingCarriedOutIsShown(t *testing.T) {
-	var now *api.PlanRunning
-	s := made(t, seen(), plans(&planner{}), func(o *Options) { o.Running = func() *api.PlanRunning { return now } })
-	if w := send(t, s.API(), "GET", "/v1/plan", ""); strings.Contains(w.Body.String(), "running") {
-		t.Errorf("nothing is carried out: %s", w.Body)
-	}
-	now = &api.PlanRunning{ID: "abcdef", Decision: api.PlanRelease, Reason: api.PlanEmpty, Hosts: []string{"metal3/host-3"}, Step: "it begins", WaitsFor: "a turn", Stuck: true}
-	want := `"running":{"id":"abcdef","decision":"release","reason":"Empty","hosts":["metal3/host-3"],"step":"it begins","waitsFor":"a turn","since":"0001-01-01T00:00:00Z","stuck":true}`
-	if w := send(t, s.API(), "GET", "/v1/plan", ""); !strings.Contains(w.Body.String(), want) {
-		t.Errorf("%s, want %s", w.Body, want)
-	}
-}
-
-func TestAPlannerThatIsOffSaysHowItIsSwitchedOn(t *testing.T) {
-	for _, path := range planPaths {
-		e := isError(t, send(t, made(t, seen()).API(), "GET", path, ""), 404, api.PlannerOff)
-		if e.Message != "the planner is off: set IRONIC_THROTTLE_DISRUPTION=plan" {
-			t.Errorf("%s: %+v", path, e)
-		}
-	}
-}
-
-func TestOnlyTheLeaderPlans(t *testing.T) {
-	var leads atomic.Bool
-	p := &planner{}
-	s := made(t, seen(), plans(p), standby(&leads, "throttle-0 leads"))
-	for _, path := range planPaths {
-		if e := isError(t, send(t, s.API(), "GET", path, ""), 503, ""); e.Reason != api.NotLeading {
-			t.Errorf("%s: %+v", path, e)
-		}
-	}
-	if p.asked.Load() != 0 {
-		t.Error("a standby has planned")
-	}
-	leads.Store(true)
-	if w := send(t, s.API(), "GET", "/v1/plan", ""); w.Code != 200 {
-		t.Errorf("%d of the leader", w.Code)
-	}
-}
-
 func TestWhyThereIsNoPlan(t *testing.T) {
+	if planTimeout >= api.PlanTimeout {
+		t.Error("the client gives up before the throttle says why")
+	}
 	for _, path := range planPaths {
-		broken := made(t, seen(), plans(&planner{err: errors.New("nodes: for\nbidden")}))
-		if e := isError(t, send(t, broken.API(), "GET", path, ""), 502, ""); e.Message != "there is no plan: nodes: for bidden" {
-			t.Errorf("%s: %+v", path, e)
+		for _, row := range []struct {
+			change      func(*Options)
+			code        int
+			field, want string
+		}{
+			{func(*Options) {}, 404, api.PlannerOff, plannerOff},
+			{plans(&planner{err: errors.New("nodes: for\nbidden")}), 502, "", "there is no plan: nodes: for bidden"},
+			{func(o *Options) { plans(&planner{})(o); standby(new(atomic.Bool))(o) }, 503, "", "this throttle does not decide: throttle-0 leads"},
+		} {
+			if e := isError(t, send(t, made(t, seen(), row.change).API(), "GET", path, ""), row.code, row.field); e.Message != row.want {
+				t.Errorf("%s: %+v, want %s", path, e, row.want)
+			}
 		}
 		synctest.Test(t, func(t *testing.T) {
 			slow := made(t, seen(), plans(&planner{takes: time.Hour}))
@@ -131,9 +107,6 @@ func TestWhyThereIsNoPlan(t *testing.T) {
 			slow.end()
 			<-ended
 		})
-	}
-	if planTimeout >= api.PlanTimeout {
-		t.Error("the client gives up before the throttle says why")
 	}
 }
 

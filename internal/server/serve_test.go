@@ -22,11 +22,10 @@ func open(t testing.TB) net.Listener {
 	return l
 }
 
-// served runs s on three listeners; the returned wait cancels and returns
-// Serve's error.
+// onListeners runs s; wait ends it and returns Serve's error.
 func onListeners(t testing.TB, s *Server) (l Listeners, stop context.CancelFunc, wait func() error) {
 	t.Helper()
-	l = Listeners{API: open(t), Health: open(t), Metrics: open(t)}
+	l = Listeners{API: open(t), Health: open(t), Metrics: open(t), Local: open(t)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
@@ -61,6 +60,7 @@ func TestServeAnswersOnEachListener(t *testing.T) {
 		path, want string
 	}{
 		{l.API, "/v1/status", `"version":"v1.2.3"`},
+		{l.Local, "/v1/status", `"version":"v1.2.3"`},
 		{l.Health, "/readyz", "ok"},
 		{l.Metrics, "/metrics", "ironic_throttle_slots_limit 20"},
 		{l.Metrics, "/metrics", "go_goroutines"},
@@ -74,139 +74,108 @@ func TestServeAnswersOnEachListener(t *testing.T) {
 	}
 }
 
-// untilRefused returns when the end has begun: nothing new is taken.
-func untilRefused(t *testing.T, l net.Listener) {
-	t.Helper()
-	for {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
-		if err != nil {
-			return
+// The local listener speaks plain HTTP, also where the API has TLS.
+func TestTheLocalListenerSpeaksPlainHTTP(t *testing.T) {
+	local := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- made(t, seen(), guarded(&guards{})).Serve(ctx, Listeners{Local: local}) }()
+	if code, body, err := request(t, local, "GET", "/v1/status", ""); err != nil || code != 200 {
+		t.Errorf("%d %s %v", code, body, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+func TestShutdownAnswersWhatIsInFlightAndCutsWhatDoesNotEnd(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		f := seen()
+		inside, release := make(chan struct{}), make(chan struct{})
+		f.on = func() {
+			close(inside)
+			<-release
 		}
-		conn.Close()
-	}
-}
-
-func TestShutdownAnswersWhatIsInFlight(t *testing.T) {
-	f := seen()
-	inside, release := make(chan struct{}), make(chan struct{})
-	f.on = func() {
-		close(inside)
-		<-release
-	}
-	l, stop, wait := onListeners(t, made(t, f))
-	type result struct {
-		code int
-		err  error
-	}
-	got := make(chan result, 1)
-	go func() {
-		code, _, err := request(t, l.API, http.MethodPost, "/v1/isready", goodAsk)
-		got <- result{code, err}
-	}()
-	<-inside
-	stop()
-	untilRefused(t, l.API)
-	close(release)
-	if r := <-got; r.err != nil || r.code != http.StatusOK {
-		t.Errorf("in flight: %d %v", r.code, r.err)
-	}
-	if err := wait(); err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-}
-
-func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
-	f := seen()
-	inside, release := make(chan struct{}), make(chan struct{})
-	f.on = func() {
-		close(inside)
-		<-release
-	}
-	s := made(t, f)
-	if s.drain <= 0 || s.drain >= 5*time.Second {
-		t.Errorf("drains for %v: the end must come within 5 s", s.drain)
-	}
-	s.drain = time.Millisecond
-	l, _, wait := onListeners(t, s)
-	cut := make(chan error, 1)
-	go func() {
-		_, _, err := request(t, l.API, http.MethodPost, "/v1/isready", goodAsk)
-		cut <- err
-	}()
-	<-inside
-	if err := wait(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "API: requests were cut") {
-		t.Errorf("Serve: %v", err)
-	}
-	if err := <-cut; err == nil {
-		t.Error("the request was answered")
-	}
-	close(release)
-}
-
-// dialed opens a connection and sends text on it. When it returns the server has
-// taken the connection: it takes them in order, and a later one was answered.
-func dialed(t *testing.T, l net.Listener, text string) net.Conn {
-	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, err := request(t, l, http.MethodGet, "/none", ""); code != http.StatusNotFound {
-		t.Fatal(code, err)
-	}
-	return conn
-}
-
-// What Shutdown takes for work in the first 5 s of a connection is none.
-func TestShutdownIsCleanBesideConnectionsThatAskNothing(t *testing.T) {
-	for name, text := range map[string]string{
-		"nothing sent":  "",
-		"half a header": "POST /v1/isready HTTP/1.1\r\nHost: a\r\nContent-",
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := made(t, seen())
-			l, _, wait := onListeners(t, s)
-			var conns []net.Conn
-			for _, at := range []net.Listener{l.API, l.Health, l.Metrics} {
-				conns = append(conns, dialed(t, at, text))
-			}
-			if err := wait(); err != nil {
-				t.Errorf("Serve: %v", err)
-			}
-			for _, conn := range conns {
-				if n, err := conn.Read(make([]byte, 1)); err == nil {
-					t.Errorf("%d bytes on a connection that asked nothing", n)
+		s := made(t, f)
+		if s.drain <= 0 || s.drain >= 5*time.Second {
+			t.Errorf("drains for %v: the end must come within 5 s", s.drain)
+		}
+		if cut {
+			s.drain = time.Millisecond
+		}
+		l, stop, wait := onListeners(t, s)
+		answered := make(chan error, 1)
+		go func() {
+			_, _, err := request(t, l.API, http.MethodPost, "/v1/isready", goodAsk)
+			answered <- err
+		}()
+		<-inside
+		stop()
+		if !cut {
+			for { // until the end has begun: nothing new is taken
+				conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.API.Addr().String())
+				if err != nil {
+					break
 				}
+				conn.Close()
 			}
-		})
+			close(release)
+		}
+		err := wait()
+		if cut {
+			close(release)
+		}
+		if cut != (errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "API: requests were cut")) || !cut && err != nil {
+			t.Errorf("Serve, cut %t: %v", cut, err)
+		}
+		if err := <-answered; cut == (err == nil) {
+			t.Errorf("in flight, cut %t: %v", cut, err)
+		}
+	}
+}
+
+// What http.Server.Shutdown takes for work in the first 5 s of a connection is none.
+func TestShutdownIsCleanBesideConnectionsThatAskNothing(t *testing.T) {
+	for _, text := range []string{"", "POST /v1/isready HTTP/1.1\r\nHost: a\r\nContent-"} {
+		l, _, wait := onListeners(t, made(t, seen()))
+		for _, at := range []net.Listener{l.API, l.Health, l.Metrics} {
+			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", at.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, text); err != nil {
+				t.Fatal(err)
+			}
+			// Connections are taken in order, so the first one was.
+			if code, _, err := request(t, at, http.MethodGet, "/none", ""); code != http.StatusNotFound {
+				t.Fatal(code, err)
+			}
+		}
+		if err := wait(); err != nil {
+			t.Errorf("%q: Serve: %v", text, err)
+		}
 	}
 }
 
 func TestServeEndsWhenAListenerFails(t *testing.T) {
-	s := made(t, seen())
 	l := Listeners{API: open(t), Health: broken{open(t)}}
-	err := s.Serve(t.Context(), l)
+	err := made(t, seen()).Serve(t.Context(), l)
 	if err == nil || !strings.Contains(err.Error(), "health listener: ") || !errors.Is(err, errBroken) {
 		t.Errorf("error %v", err)
 	}
 	if _, _, err := request(t, l.API, http.MethodGet, "/v1/status", ""); err == nil {
 		t.Error("the API still answers")
 	}
+	if err := made(t, seen()).Serve(t.Context(), Listeners{}); err != nil {
+		t.Errorf("without listeners: %v", err)
+	}
 }
 
 var errBroken = errors.New("no more files")
 
-// broken is a listener that accepts nobody.
+// broken is a listener that accepts no connection.
 type broken struct{ net.Listener }
 
 func (broken) Accept() (net.Conn, error) { return nil, errBroken }
-
-func TestServeOfNothingEnds(t *testing.T) {
-	if err := made(t, seen()).Serve(t.Context(), Listeners{}); err != nil {
-		t.Error(err)
-	}
-}

@@ -1,13 +1,19 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 func TestStatusIsTheDecidersPlusOurs(t *testing.T) {
@@ -15,61 +21,104 @@ func TestStatusIsTheDecidersPlusOurs(t *testing.T) {
 		o.Settings = func() map[string]string { return map[string]string{"mode": "enforce"} }
 		o.Warnings = func() []string { return []string{"from the settings"} }
 	})
-	want := exampleStatus()
-	want.Version = "v1.2.3"
-	want.Settings = map[string]string{"mode": "enforce"}
+	want := wholeStatus(exampleStatus())
+	want.Version, want.Settings = "v1.2.3", map[string]string{"mode": "enforce"}
 	want.Warnings = []string{"one host is stuck", "from the settings"}
-	w := send(t, s.API(), http.MethodGet, "/v1/status", "")
-	if diff := cmp.Diff(want, decoded[api.Status](t, w)); diff != "" {
+	if diff := cmp.Diff(want, decoded[api.Status](t, send(t, s.API(), http.MethodGet, "/v1/status", ""))); diff != "" {
 		t.Error(diff)
 	}
-	w = send(t, s.API(), http.MethodGet, "/v1/slots", "")
-	if diff := cmp.Diff(want.Slots, decoded[api.SlotsView](t, w)); diff != "" {
+	if diff := cmp.Diff(want.Slots, decoded[api.SlotsView](t, send(t, s.API(), http.MethodGet, "/v1/slots", ""))); diff != "" {
 		t.Error(diff)
 	}
 }
 
+// Lists are never null in the JSON. What the Decider gives may be its own, so nothing in it changes.
 func TestListsAreNeverNull(t *testing.T) {
-	f := seen()
-	f.status = func() api.Status {
-		return api.Status{
-			Sizing:   api.Sizing{Boots: []api.BootTimes{{}}},
-			Breakers: []api.Breaker{{Causes: []api.BreakerCause{{}}}, {}},
+	for _, f := range []*fake{seen(), {first: make(chan struct{})}} {
+		h := made(t, f).API()
+		for _, path := range []string{"/v1/status", "/v1/slots", "/v1/holds", "/v1/breakers", "/v1/queue"} {
+			if body := send(t, h, http.MethodGet, path, "").Body.String(); strings.Contains(body, "null") {
+				t.Errorf("%s: %s", path, body)
+			}
 		}
-	}
-	f.holds, f.breakers = api.Holds{}, api.Breakers{}
-	h := made(t, f).API()
-	for _, path := range []string{"/v1/status", "/v1/slots", "/v1/holds", "/v1/breakers"} {
-		if body := send(t, h, http.MethodGet, path, "").Body.String(); strings.Contains(body, "null") {
-			t.Errorf("%s: %s", path, body)
+		if len(f.status.Breakers) > 0 && f.status.Breakers[0].Causes[0].Hosts != nil {
+			t.Error("the breakers of the Decider were changed")
 		}
 	}
 }
 
-func TestReadyz(t *testing.T) {
-	for _, row := range []struct {
-		name string
-		view api.View
-		code int
-		want string
-	}{
-		{"fresh", api.View{Fresh: true, AgeSeconds: 3}, 200, "ok\n"},
-		{"fresh, not settled", api.View{Fresh: true, AgeSeconds: 0}, 200, "ok\n"},
-		{"fresh in spite of an error", api.View{Fresh: true, AgeSeconds: 9, LastError: "500"}, 200, "ok\n"},
-		{"before the first poll", api.View{AgeSeconds: -1}, 503, "starting: no complete poll of Ironic yet\n"},
-		{"before, with an error", api.View{AgeSeconds: -1, LastError: "connection refused"}, 503, "starting: no complete poll of Ironic yet: connection refused\n"},
-		{"stale", api.View{AgeSeconds: 42.4, LastError: "time-out"}, 503, "stale: the last complete poll of Ironic is 42 s old: time-out\n"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			f := seen()
-			f.status = func() api.Status { return api.Status{View: row.view} }
-			h := made(t, f).Health()
-			if w := send(t, h, http.MethodGet, "/readyz", ""); w.Code != row.code || w.Body.String() != row.want {
-				t.Errorf("%d %q, want %d %q", w.Code, w.Body, row.code, row.want)
-			}
-			if w := send(t, h, http.MethodGet, "/healthz", ""); w.Code != 200 || w.Body.String() != "ok\n" {
-				t.Errorf("healthz: %d %q", w.Code, w.Body)
-			}
-		})
+// A word that is not in the closed set would be in no series of the metrics.
+func TestWordsOfOutcomesAreIronics(t *testing.T) {
+	want := []ironic.Work{
+		ironic.WorkInspect, ironic.WorkClean, ironic.WorkDeploy, ironic.WorkDelete, ironic.WorkRescue, ironic.WorkUnrescue, ironic.WorkService,
 	}
+	if !slices.EqualFunc(api.OutcomeWorks(), want, func(a string, b ironic.Work) bool { return a == string(b) }) {
+		t.Errorf("%q, want %q", api.OutcomeWorks(), want)
+	}
+}
+
+// However many read the status, the decision is read once for each change, and once a second for its ages. A reader after
+// a change reads the change.
+func TestReadersShareOneStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := seen()
+		f.still = true
+		s := made(t, f)
+		read := func(want uint64) {
+			t.Helper()
+			var all sync.WaitGroup
+			for i := range 64 {
+				all.Go(func() {
+					if i%2 == 0 {
+						send(t, s.Metrics(), http.MethodGet, "/metrics", "")
+					} else if got := decoded[api.SlotsView](t, send(t, s.API(), http.MethodGet, "/v1/slots", "")); got.Total != f.status.Slots.Total {
+						t.Errorf("read %+v", got.Total)
+					}
+				})
+			}
+			all.Wait()
+			if n := f.reads.Load(); n != want {
+				t.Errorf("the decision was read %d times, want %d", n, want)
+			}
+		}
+		read(1)
+		f.status.Slots.Total.Limit++
+		f.revision.Add(1)
+		read(2)
+		<-time.After(statusMaxAge)
+		read(3)
+	})
+}
+
+// However many read, decisions have 19 parts of 20 of the time.
+func TestReadersKeepOffTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGentle()
+		var held time.Duration
+		begun := time.Now()
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				_ = g.do(t.Context(), func() {
+					<-time.After(3 * time.Millisecond)
+					held += 3 * time.Millisecond
+				})
+			})
+		}
+		all.Wait()
+		if part := time.Since(begun) / held; part < lockShare-1 {
+			t.Errorf("readers had one part in %d of the time, want one in %d", part, lockShare)
+		}
+		_ = g.do(t.Context(), func() { <-time.After(time.Minute) })
+		begun = time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), lockPause/2)
+		defer cancel()
+		if err := g.do(ctx, func() { t.Error("its reader is gone") }); err == nil {
+			t.Error("a reader was not told that it took too long")
+		}
+		_ = g.do(t.Context(), func() {})
+		if waited := time.Since(begun); waited != lockPause {
+			t.Errorf("after a minute the next one waited %v, want %v", waited, lockPause)
+		}
+	})
 }

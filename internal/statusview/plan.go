@@ -37,7 +37,6 @@ func Plan(p api.Plan, width int) string {
 	out.fieldf("plan", "%s: %s, %s and %s looked at", made, amount(p.Hosts, "host"), amount(p.Nodes, "node"), amount(p.Pods, "pod"))
 	out.clusters(p.Clusters)
 	out.actions("HOST", p.Actions)
-	out.actions("TO LOOK AT", p.Reports)
 	out.later(p.Later)
 	out.excluded(p.Excluded)
 	return out.String()
@@ -81,7 +80,7 @@ func endCommand(r *api.PlanRunning) string {
 
 // done is what becomes of the hosts of a decision.
 var done = map[api.PlanDecision]string{
-	api.PlanRelease: "released", api.PlanReplace: "replaced by a cheaper one", api.PlanReprovision: "provisioned again", api.PlanReport: "looked at",
+	api.PlanRelease: "released", api.PlanReplace: "replaced by a cheaper one", api.PlanReprovision: "provisioned again",
 }
 
 // planHeadline is the one thing that matters.

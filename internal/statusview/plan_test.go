@@ -25,10 +25,6 @@ func examplePlan() api.Plan {
 			Moves:    []api.PlanMove{{Pod: "shop/cart-0", To: "worker-1"}, {Pod: "shop/cart-1", To: "worker-2"}},
 			Commands: []string{"kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes", "kubectl scale -n metal3 machinedeployment/workers --replicas=4"},
 		}},
-		Reports: []api.PlanAction{{
-			Decision: api.PlanReport, Reason: api.PlanUnclaimed, Hosts: []api.PlanHost{{Name: "metal3/worker-9"}},
-			Evidence: []string{"It is provisioned, and nothing claims it."}, Saving: "nothing is done",
-		}},
 		Later: []api.PlanCandidate{{Host: "metal3/worker-6", Pool: "MachineDeployment metal3/workers", Reason: api.PlanUnderutilized, SavingPerHour: 0.001, DisruptionCost: 120, Note: "the budget of 2 hosts is used"}},
 		Excluded: []api.PlanExcluded{
 			{Condition: "ConsolidateAfter", Hosts: 11, Names: []string{"metal3/worker-10", "metal3/worker-11", "metal3/worker-12", "metal3/worker-13"}},
@@ -59,11 +55,6 @@ metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h3
   Run, in this order:
     kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
     kubectl scale -n metal3 machinedeployment/workers --replicas=4
-
-TO LOOK AT       DECISION  REASON     SAVING/H  COST  SLOTS  MINUTES
-metal3/worker-9  report    Unclaimed  0.00      0     0      0
-  It is provisioned, and nothing claims it.
-  saving: nothing is done
 
 LATER            REASON         SAVING/H  COST  SAVING/COST  POOL                              NOTE
 metal3/worker-6  Underutilized  0.001     120   0            MachineDeployment metal3/workers  the budget of 2 hosts is used

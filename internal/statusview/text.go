@@ -74,8 +74,17 @@ func (p *page) slots(c Content) {
 	p.fields("limit", len(limits), func(i int) string { return limits[i] })
 }
 
-// Slots says how the slots of a limit stand.
-func Slots(s api.Slots) string { return slotsText(s, api.PoolQueue{}) }
+// Answer returns a as text, with what asking has done.
+func Answer(a api.Answer, effect string) string {
+	pairs := []string{"ready:", yesNo(a.Ready), "reason:", string(a.Reason), "message:", a.Message}
+	if a.RetryAfterSeconds > 0 {
+		pairs = append(pairs, "retry:", fmt.Sprintf("after %d s", a.RetryAfterSeconds))
+	}
+	if a.Position > 0 {
+		pairs = append(pairs, "position:", fmt.Sprint(a.Position))
+	}
+	return fields(append(pairs, "slots:", slotsText(a.Slots, api.PoolQueue{}), "effect:", effect)...)
+}
 
 func slotsText(s api.Slots, q api.PoolQueue) string {
 	text := fmt.Sprintf("%d of %d taken", s.Occupied, s.Limit)

@@ -10,7 +10,6 @@ const (
 	PlanEmpty         PlanReason = "Empty"         // no pods but those that go with the node
 	PlanDrifted       PlanReason = "Drifted"       // it is not as it is wanted
 	PlanUnderutilized PlanReason = "Underutilized" // its pods fit elsewhere, and that is cheaper
-	PlanUnclaimed     PlanReason = "Unclaimed"     // provisioned, and not used
 )
 
 // PlanMethod is what found an action. Plan has actions of one method.
@@ -33,7 +32,6 @@ const (
 	PlanRelease     PlanDecision = "release"     // the pool gets smaller by these hosts
 	PlanReplace     PlanDecision = "replace"     // another host is deployed first, then these are released
 	PlanReprovision PlanDecision = "reprovision" // the machine is deleted, and its pool makes it anew
-	PlanReport      PlanDecision = "report"      // nothing is done: somebody should look
 )
 
 // Plan is the body of GET /v1/plan (docs/planned-work.md).
@@ -51,8 +49,6 @@ type Plan struct {
 	// Method is what all actions come from; "" = there are none.
 	Method  PlanMethod   `json:"method,omitempty"`
 	Actions []PlanAction `json:"actions"`
-	// Reports are hosts that somebody should look at; nothing is done.
-	Reports []PlanAction `json:"reports,omitempty"`
 	// Later are candidates that this plan leaves for a later one.
 	Later []PlanCandidate `json:"later,omitempty"`
 	// Excluded counts hosts that are no candidates, by the first condition that they do not meet.
@@ -90,7 +86,7 @@ type PlanRunning struct {
 	Step     string    `json:"step"`
 	WaitsFor string    `json:"waitsFor,omitempty"`
 	Since    time.Time `json:"since"`
-	// Stuck: the step takes longer than it should. Look at it.
+	// Stuck: the step takes longer than it should. Whoever is on duty should look.
 	Stuck bool `json:"stuck,omitempty"`
 	// LastError is why it did not go on when that was tried last; "" = it did.
 	LastError string `json:"lastError,omitempty"`

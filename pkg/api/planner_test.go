@@ -96,7 +96,7 @@ func TestTheMethodsAreInOrder(t *testing.T) {
 	if got := strings.Join(words, " "); got != "Emptiness StaticDrift Drift MultiNodeConsolidation SingleNodeConsolidation" {
 		t.Error(got)
 	}
-	if len(PlanReasons()) != 4 || len(PlanDecisions()) != 4 {
+	if len(PlanReasons()) != 3 || len(PlanDecisions()) != 3 {
 		t.Errorf("%q, %q", PlanReasons(), PlanDecisions())
 	}
 }

@@ -2,7 +2,7 @@ package api
 
 // PlanReasons lists the closed set of reasons.
 func PlanReasons() []PlanReason {
-	return []PlanReason{PlanEmpty, PlanDrifted, PlanUnderutilized, PlanUnclaimed}
+	return []PlanReason{PlanEmpty, PlanDrifted, PlanUnderutilized}
 }
 
 // PlanMethods lists the methods, in their order.
@@ -12,7 +12,7 @@ func PlanMethods() []PlanMethod {
 
 // PlanDecisions lists what actions do.
 func PlanDecisions() []PlanDecision {
-	return []PlanDecision{PlanRelease, PlanReplace, PlanReprovision, PlanReport}
+	return []PlanDecision{PlanRelease, PlanReplace, PlanReprovision}
 }
 
 // Fields of a 404 of the planner.

@@ -91,14 +91,10 @@ func (c *script) await(h *host, state string) {
 // release takes a Machine away for good, and ends with the host's power.
 func (c *script) release(h *host) {
 	c.planned(h)
-	if h.owned() {
-		c.in(h.Machine.Key, "annotate", kindMachines, h.Machine.Name, markToDelete, "--overwrite")
-		c.scale(h.pool, -1)
-	} else {
-		c.in(h.Machine.Key, "delete", kindMachines, h.Machine.Name, "--wait=false")
-	}
+	c.in(h.Machine.Key, "annotate", kindMachines, h.Machine.Name, markToDelete, "--overwrite")
+	c.scale(h.pool, -1)
 	c.await(h, stateAvailable)
-	if h.verdict.rank.saving.powerOff {
+	if h.saving.powerOff {
 		c.in(h.Key, "patch", kindHosts, h.Name, "--type=merge", "-p", `{"spec":{"online":false}}`)
 	}
 	c.unplanned(h)
@@ -124,25 +120,20 @@ func (c *script) replace(set []*host, spare *host) {
 // commandsFor are what an operator would run, in order: each only after those before it went well, so that no
 // host that still serves is drained or powered off. d.replicas is kept up to date.
 func commandsFor(d draft) []string {
-	c := &script{lines: []string{}, replicas: d.replicas}
-	if c.replicas == nil {
-		c.replicas = map[*pool]int{}
-	}
+	c := &script{replicas: d.replicas}
 	if d.decision == api.PlanReplace {
 		c.replace(d.set, d.spare)
 	}
 	for _, h := range d.set {
-		switch d.decision {
-		case api.PlanRelease, api.PlanReplace:
+		if d.decision != api.PlanReprovision {
 			c.release(h)
-		case api.PlanReprovision:
-			c.planned(h)
-			c.in(h.Machine.Key, "delete", kindMachines, h.Machine.Name, timeout)
-			c.unplanned(h)
-		case api.PlanReport:
+			continue
 		}
+		c.planned(h)
+		c.in(h.Machine.Key, "delete", kindMachines, h.Machine.Name, timeout)
+		c.unplanned(h)
 	}
-	for i := range len(c.lines) - 1 {
+	for i := range c.lines[1:] {
 		c.lines[i] += " &&"
 	}
 	return c.lines

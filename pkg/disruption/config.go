@@ -16,9 +16,6 @@ type Config struct {
 	TariffPerKWh *float64 `json:"tariffPerKWh,omitempty"`
 	// MaxPayback is for how long a saving may take to be worth its work.
 	MaxPayback Span `json:"maxPayback"`
-	// PreemptibleOptions is how many cheaper hosts a preemptible host needs to be replaced by
-	// another; 0: it is not replaced.
-	PreemptibleOptions int `json:"preemptibleOptions,omitempty"`
 	// Execute: plans are carried out in pools whose annotation allows it.
 	Execute bool `json:"execute,omitempty"`
 }

@@ -1,25 +1,21 @@
 package disruption
 
 import (
-	"bytes"
-	stdjson "encoding/json"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
 
-	"sigs.k8s.io/json"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // DocumentVersion is of the form of a Document.
 const DocumentVersion = 1
 
-// Bounds of a Document's text. Each object and each null can stand for a large value in memory.
-const (
-	maxDocument = 256 << 20
-	maxObjects  = 4_000_000
-)
+// maxDocument bounds the text of a Document, in bytes.
+const maxDocument = 256 << 20
 
 // Document is a State with the Config that a plan is made with: what `plan --export` writes and
 // `plan --state` reads.
@@ -30,53 +26,67 @@ type Document struct {
 }
 
 // ReadDocument reads what Write wrote, or what somebody wrote by hand: settings that are not there are those of Default.
-// Its error is that of r, or a *api.FieldError, whose rule names the place.
+// Its error is that of r, or a *api.FieldError.
 func ReadDocument(r io.Reader) (*Document, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the state: %w", err)
-	}
-	switch {
-	case len(text) > maxDocument:
-		return nil, bad("document", "", fmt.Sprintf("is larger than %d MiB", maxDocument>>20))
-	case bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("null")) > maxObjects:
-		return nil, bad("document", "", fmt.Sprintf("has more than %d objects", maxObjects))
-	}
 	d := &Document{Config: Default()}
 	d.Config.Budgets = nil // a list is read into the one that is there
-	strict, err := json.UnmarshalStrict(text, d)
-	if broken, at := json.SyntaxErrorOffset(err); broken {
-		err = fmt.Errorf("byte %d: %w", at, err)
+	in := json.NewDecoder(io.LimitReader(r, maxDocument))
+	in.DisallowUnknownFields()
+	err := in.Decode(d)
+	if err == nil {
+		if _, more := in.Token(); more != io.EOF {
+			err = errors.New("more follows after its end")
+		}
 	}
-	if kind := new(stdjson.UnmarshalTypeError); errors.As(err, &kind) {
-		err = fmt.Errorf("byte %d: %s is of the type %s, and has %s", kind.Offset, kind.Field, kind.Type, kind.Value)
-	}
-	if err = errors.Join(append(strict, err)...); err != nil {
-		return nil, bad("document", "", "cannot be read: "+clip(err.Error()))
+	if err != nil {
+		return nil, bad("document", "", fmt.Sprintf("cannot be read near byte %d: %s", in.InputOffset(), clip(err.Error())))
 	}
 	if len(d.Config.Budgets) == 0 {
 		d.Config.Budgets = Default().Budgets
 	}
-	if err := d.Check(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return d, d.check()
 }
 
-// Check reports a *api.FieldError for what no plan can be made of.
-func (d *Document) Check() error {
+// check reports a *api.FieldError for what no plan can be made of: numbers that are no prices, and names that are given
+// to two. What an API server would not store is not looked for.
+func (d *Document) check() error {
 	if d.Version != DocumentVersion {
 		return bad("version", strconv.Itoa(d.Version), fmt.Sprintf("is not known, only %d is", DocumentVersion))
 	}
-	if err := d.Config.check("config"); err != nil {
-		return err
+	prices := map[string]*float64{"config.tariffPerKWh": d.Config.TariffPerKWh}
+	seen := map[string]bool{}
+	for _, q := range d.State.Pools {
+		seen[poolName(q.Kind, q.Key)] = true
 	}
-	return d.State.check("state")
+	names := len(d.State.Pools)
+	for i := range d.State.Hosts {
+		h := &d.State.Hosts[i]
+		at := "state.hosts " + h.String()
+		seen["host "+h.String()] = true
+		prices[at+".wattsBusy"], prices[at+".wattsIdle"], prices[at+".leasePerHour"] = h.Price.WattsBusy, h.Price.WattsIdle, h.Price.LeasePerHour
+		if names++; h.Node != "" {
+			seen["node "+h.Cluster.String()+" "+h.Node] = true
+			names++
+		}
+	}
+	if len(seen) != names {
+		return bad("state", "", "has two pools or hosts of one name, or two hosts with one node")
+	}
+	for at, price := range prices {
+		if price != nil && (*price < 0 || *price > maxPrice) {
+			return bad(at, money(*price), fmt.Sprintf("must be a number from 0 to %s", money(maxPrice)))
+		}
+	}
+	return nil
+}
+
+func bad(field, value, rule string) error {
+	return &api.FieldError{Field: field, Value: clip(value), Rule: rule}
 }
 
 // Write writes the document as JSON. Numbers that are none, such as NaN, are an error.
 func (d *Document) Write(w io.Writer) error {
-	e := stdjson.NewEncoder(w)
+	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
 	if err := e.Encode(d); err != nil {

@@ -44,12 +44,11 @@ func TestADocumentSaysWhereItIsWrong(t *testing.T) {
 		`{"version":1,"extra":1}`:         {"document", "extra"},
 		state + `"hosts":[{"lable":1}]}}`: {"document", "lable"},
 		state + `"hosts":[{"name":7}]}}`:  {"document", "name"},
-		state + `"hosts":[{"name":"a"},{"name":"a"}]}}`:                                               {"state"},
-		state + `"hosts":[{"name":"a","node":"n"},{"name":"b","node":"n"}]}}`:                         {"state", "node"},
-		state + `"hosts":[{"name":"a","machine":{"name":"m"}},{"name":"b","machine":{"name":"m"}}]}}`: {"state", "achine"},
-		state + `"pools":[{"name":"a","kind":"MachineSet","policy":{"consolidateAfter":"soon"}}]}}`:   {"document", "soon"},
-		`{"version":1,"config":{"consolidateAfter":"-1s"}}`:                                           {"document", "-1s"},
-		`{"version":1,"config":{"tariffPerKWh":-1}}`:                                                  {"config.tariffPerKWh"},
+		state + `"hosts":[{"name":"a"},{"name":"a"}]}}`:                                             {"state"},
+		state + `"hosts":[{"name":"a","node":"n"},{"name":"b","node":"n"}]}}`:                       {"state", "node"},
+		state + `"pools":[{"name":"a","kind":"MachineSet","policy":{"consolidateAfter":"soon"}}]}}`: {"document", "soon"},
+		`{"version":1,"config":{"consolidateAfter":"-1s"}}`:                                         {"document", "-1s"},
+		`{"version":1,"config":{"tariffPerKWh":-1}}`:                                                {"config.tariffPerKWh"},
 	} {
 		_, err := disruption.ReadDocument(strings.NewReader(text))
 		for _, words := range said {

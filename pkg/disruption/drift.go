@@ -14,53 +14,37 @@ import (
 
 // drift is how a host is not as it is wanted.
 type drift struct {
-	static  []string  // its template, or a field, has changed
-	dynamic []string  // it no longer meets its pool's requirements
-	reboot  []string  // firmware settings that the next reboot applies
-	since   time.Time // when it was first seen, else the host's age
-}
-
-func (d drift) any() bool { return len(d.static)+len(d.dynamic) > 0 }
-
-// of tells whether a method looks at this drift.
-func (d drift) of(m api.PlanMethod) bool {
-	if m == api.MethodStaticDrift {
-		return len(d.static) > 0
-	}
-	return len(d.dynamic) > 0
+	of    map[api.PlanMethod][]string // by the method that looks at it: its template or a field has changed; its labels do not match
+	since time.Time                   // when it was first seen, else the host's age
 }
 
 // evidence are all sentences.
-func (d drift) evidence() []string { return slices.Concat(d.static, d.dynamic) }
+func (d drift) evidence() []string {
+	return slices.Concat(d.of[api.MethodStaticDrift], d.of[api.MethodDrift])
+}
 
-// driftOf compares what is wanted with what is known. What is not known is no drift.
+// driftOf compares what is wanted with what is known. What is not known is no drift, nor is what the next reboot brings.
 func driftOf(h *host) drift {
-	d := drift{since: h.DriftedSince}
+	d := drift{of: map[api.PlanMethod][]string{}, since: h.DriftedSince}
 	if d.since.IsZero() {
 		d.since = h.Created
+	}
+	add := func(by api.PlanMethod, format string, args ...any) {
+		d.of[by] = append(d.of[by], fmt.Sprintf(format, args...))
+	}
+	m, q := h.Machine, h.pool
+	if m != nil && q != nil && hashesDiffer(q.TemplateHash, m.TemplateHash) {
+		add(api.MethodStaticDrift, "its Machine was made of template %s, and %s has %s now", clip(m.TemplateHash), q.name, clip(q.TemplateHash))
 	}
 	for _, field := range slices.Sorted(maps.Keys(h.Desired)) {
 		want := h.Desired[field]
 		have, known := h.Applied[field]
-		if !known || have == want {
-			continue
-		}
-		said := fmt.Sprintf("%s is %q, and should be %q", clip(field), clip(have), clip(want))
-		if h.OnReboot && strings.HasPrefix(field, "firmware.") {
-			d.reboot = append(d.reboot, said)
-		} else {
-			d.static = append(d.static, said)
+		if known && have != want && !(h.OnReboot && strings.HasPrefix(field, "firmware.")) {
+			add(api.MethodStaticDrift, "%s is %q, and should be %q", clip(field), clip(have), clip(want))
 		}
 	}
-	m, q := h.Machine, h.pool
-	if m == nil || q == nil {
-		return d
-	}
-	if hashesDiffer(q.TemplateHash, m.TemplateHash) {
-		d.static = slices.Insert(d.static, 0, fmt.Sprintf("its Machine was made of template %s, and %s has %s now", clip(m.TemplateHash), q.name, clip(q.TemplateHash)))
-	}
-	if q.selector != nil && !q.selector.Matches(k8slabels.Set(h.Labels)) {
-		d.dynamic = append(d.dynamic, fmt.Sprintf("its labels do not match the hostSelector of %s: %s", q.name, clip(q.selector.String())))
+	if m != nil && q != nil && q.selector != nil && !q.selector.Matches(k8slabels.Set(h.Labels)) {
+		add(api.MethodDrift, "its labels do not match the hostSelector of %s: %s", q.name, clip(q.selector.String()))
 	}
 	return d
 }

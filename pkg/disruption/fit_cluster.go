@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -16,15 +15,14 @@ type cluster struct {
 	order   []*fitNode // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
 	pods    []*fitPod  // that have not finished
 	daemons []*fitPod  // one of each DaemonSet, as its controller would make it
+	waiting []*item    // without a node, with the node where they would get room
 	budgets []podBudget
 
 	shapes  table[shape]
-	classes table[class]
-	terms   table[term]
-	spreads table[spread]
-	reads   map[string]bool // labels of pods that any selector looks at
-	wide    []who           // anti-affinities that are not simulated
-	domains map[string]int  // numbers, by topology and value
+	rules   table[rule]
+	company table[company]
+	wide    []who          // anti-affinities that are not simulated
+	domains map[string]int // numbers, by topology and value
 
 	names     []string       // of resources
 	lacks     []string       // why a node does not take a pod
@@ -55,39 +53,27 @@ type fitNode struct {
 	pods       []*fitPod // that run here
 	moving     []*fitPod // of those, that need another place when it goes
 	stuck      string    // why they cannot go wherever they may, but for budgets
-	waiting    []*fitPod // without a node, that would get room here
 	ports      []port    // pods that are placed append theirs, and are taken away in reverse
 	host, zone int       // its domains; 0: in none
 }
 
-// build reads nodes and pods, puts the pods where they are, and gives those without a node their room.
-func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
-	byName := func(a, b *fitPod) int { return strings.Compare(a.name, b.name) }
-	slices.SortFunc(c.pods, byName)
-	slices.SortFunc(c.daemons, byName)
-	slices.SortFunc(c.nodes, func(a, b *fitNode) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(c.budgets, func(a, b podBudget) int { return strings.Compare(a.String(), b.String()) })
+// build puts the pods where they are, and gives those without a node their room.
+func (c *cluster) build(target func(n *Node) bool) {
 	c.findDaemons()
-	if err := c.readShapes(ctx); err != nil {
-		return err
-	}
+	c.readShapes()
 	named := make(map[string]*fitNode, len(c.nodes))
-	for i, n := range c.nodes {
-		if err := c.equip(n, "nodes["+n.Name+"]"); err != nil {
-			return err
-		}
-		n.at, c.known[n.Node], named[n.Name] = i, n, n
+	for _, n := range c.nodes {
+		c.known[n.Node], named[n.Name] = n, n
+		c.equip(n)
 		c.locate(n)
 	}
-	if err := c.relate(ctx); err != nil {
-		return err
-	}
+	c.relate()
 	for _, p := range c.pods {
 		if n, ok := named[p.Node]; ok {
 			n.pods = append(n.pods, p)
 			n.ports = append(n.ports, p.ports...)
 			subtract(n.free, p.needs) // VolumesLeft is what is left already
-			p.count(n, p.sure(), 1)
+			c.count(p.shape, n, p.sure(), 1)
 			if p.moves() {
 				n.moving, n.stuck = append(n.moving, p), cmp.Or(n.stuck, p.holds())
 			}
@@ -95,7 +81,7 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 	}
 	c.sortTargets(target)
 	c.sizeShapes()
-	return c.placeWaiting(ctx)
+	c.placeWaiting()
 }
 
 // sortTargets sorts the nodes that take pods: those that pods may be moved to, then the others. The fullest come first, so
@@ -114,17 +100,22 @@ func (c *cluster) sortTargets(target func(n *Node) bool) {
 		}
 	}
 	slices.SortStableFunc(c.order, func(a, b *fitNode) int {
-		if a.target != b.target {
-			return map[bool]int{true: -1, false: 1}[a.target]
-		}
-		return cmp.Compare(full[b.at], full[a.at])
+		return cmp.Or(trueFirst(a.target, b.target), cmp.Compare(full[b.at], full[a.at]))
 	})
+}
+
+// trueFirst orders what is before what is not.
+func trueFirst(a, b bool) int {
+	if a == b {
+		return 0
+	}
+	return map[bool]int{true: -1, false: 1}[a]
 }
 
 // placeWaiting gives pods without a node the room that they would get, so that no plan takes it. The scheduler may
 // choose another node for one of them; that there is one is what counts. Those that fit nowhere are ignored. So is what
 // is not simulated: a pod that requires it may find its room all the same.
-func (c *cluster) placeWaiting(ctx context.Context) error {
+func (c *cluster) placeWaiting() {
 	var items []*item
 	for _, p := range c.pods {
 		if p.Node == "" && (p.moves() || p.DaemonSet && !p.Terminating) {
@@ -133,50 +124,31 @@ func (c *cluster) placeWaiting(ctx context.Context) error {
 	}
 	slices.SortStableFunc(items, func(a, b *item) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), larger(a, b)) })
 	for _, it := range items {
-		at, _, err := c.first(ctx, it, it.start)
-		if err != nil {
-			return err
+		if it.start = c.first(it, it.start); it.start < len(c.order) {
+			it.node = c.order[it.start]
+			c.put(it)
+			c.waiting = append(c.waiting, it)
 		}
-		if it.start = at; at < 0 {
-			it.start = len(c.order) // nor will the next of this shape find one
-			continue
-		}
-		it.node = c.order[at]
-		it.put()
-		it.node.waiting = append(it.node.waiting, it.fitPod)
 	}
 	for _, it := range items {
 		it.start = 0
 	}
-	return nil
 }
 
 // without is that of fleetSim, for one cluster.
-func (c *cluster) without(ctx context.Context, nodes []*Node, spare *Node) (p placement, err error) {
-	var going []*fitNode
-	for _, of := range nodes {
-		if n := c.known[of]; !slices.Contains(going, n) {
-			going = append(going, n)
-		}
-	}
+func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 	if p.blocked = c.keeps(going); p.blocked != "" {
-		return p, nil
+		return p
 	}
 	c.show(going, -1)
 	defer c.show(going, 1)
-	items := toPlace(going)
-	if p.blocked, err = c.place(ctx, items); err == nil && p.blocked != "" && spare != nil {
-		undo, err := c.addSpare(spare, going)
-		if err != nil {
-			return p, err
-		}
-		defer undo()
-		if p.blocked, err = c.place(ctx, items); err != nil {
-			return p, err
-		}
+	items := c.toPlace(going)
+	if p.blocked = c.place(items); p.blocked != "" && spare != nil {
+		defer c.addSpare(spare, going)()
+		p.blocked = c.place(items)
 	}
-	if err != nil || p.blocked != "" {
-		return p, err
+	if p.blocked != "" {
+		return p
 	}
 	for _, it := range items {
 		if p.usedSpare = p.usedSpare || it.node.made; !it.waits {
@@ -184,28 +156,33 @@ func (c *cluster) without(ctx context.Context, nodes []*Node, spare *Node) (p pl
 		}
 	}
 	slices.SortFunc(p.moves, func(a, b move) int { return strings.Compare(a.Pod, b.Pod) })
-	return p, nil
+	return p
 }
 
 // show hides nodes that go, and from affinity and spread their pods too, or shows them again: by is -1 or 1.
 func (c *cluster) show(going []*fitNode, by int) {
 	for _, n := range going {
 		n.goes = by < 0
-		for _, p := range slices.Concat(n.pods, n.waiting) {
-			p.count(n, p.sure(), by)
+		for _, p := range n.pods {
+			c.count(p.shape, n, p.sure(), by)
+		}
+		for _, it := range c.waiting {
+			if it.node == n {
+				c.count(it.shape, n, false, by)
+			}
 		}
 		c.open(n, by)
 	}
 }
 
 // toPlace lists the pods that need another place, in the order in which they get one.
-func toPlace(going []*fitNode) (items []*item) {
-	for _, n := range going {
-		for _, p := range n.waiting {
-			if !p.DaemonSet { // it goes with its node
-				items = append(items, &item{fitPod: p, waits: true})
-			}
+func (c *cluster) toPlace(going []*fitNode) (items []*item) {
+	for _, it := range c.waiting {
+		if it.node.goes && !it.DaemonSet { // it goes with its node
+			items = append(items, &item{fitPod: it.fitPod, waits: true})
 		}
+	}
+	for _, n := range going {
 		for _, p := range n.moving {
 			items = append(items, &item{fitPod: p})
 		}

@@ -2,10 +2,10 @@ package disruption
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
@@ -18,16 +18,12 @@ func (p *Pod) moves() bool {
 // podBudget is a PodBudget with its selector read.
 type podBudget struct {
 	*PodBudget
-	selector kubelabels.Selector
+	who who
 }
 
 // newBudget reads a budget. One that cannot be read selects every pod of its namespace.
 func newBudget(b *PodBudget) podBudget {
-	selector, err := metav1.LabelSelectorAsSelector(b.Selector)
-	if err != nil {
-		selector = kubelabels.Everything()
-	}
-	return podBudget{PodBudget: b, selector: selector}
+	return podBudget{b, who{[]string{b.Namespace}, selectorOf(b.Selector, kubelabels.Everything())}}
 }
 
 // counts reports whether the budget is asked at all when a pod of it is evicted. The eviction API lets pods go that are
@@ -41,10 +37,8 @@ func (b *podBudget) counts(p *Pod) bool {
 func (p *fitPod) holds() string {
 	name, b := "pod "+p.name, p.budgets
 	switch {
-	case len(p.Unmodelled) > 0:
-		return fmt.Sprintf("%s requires %s, which is not simulated", name, p.Unmodelled[0])
-	case p.odd != "":
-		return fmt.Sprintf("%s requires %s, which is not simulated", name, p.odd)
+	case len(p.Unmodelled) > 0 || p.odd != "":
+		return fmt.Sprintf("%s requires %s, which is not simulated", name, append(slices.Clip(p.Unmodelled), p.odd)[0])
 	case p.repelled:
 		return name + " is kept away by another pod's anti-affinity by a topology that is not simulated"
 	case p.Terminating:

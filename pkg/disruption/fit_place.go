@@ -2,8 +2,8 @@ package disruption
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -13,7 +13,6 @@ import (
 const (
 	retries   = 4
 	looksBack = 20_000
-	looksCtx  = 1 << 6 // looks between two looks at ctx
 )
 
 // Why a node does not take a pod: one of these, or that it has too little of a resource.
@@ -32,17 +31,13 @@ const (
 // item is a pod that needs a place.
 type item struct {
 	*fitPod
-	waits     bool     // it has no node yet
-	node      *fitNode // where it is
-	at, began int      // places in the order: where it is, and where its search began
+	waits bool     // it has no node yet
+	node  *fitNode // where it is
 }
 
 // larger orders items: those without a node, then those that want the larger share of the cluster, then by name.
 func larger(a, b *item) int {
-	if a.waits != b.waits {
-		return map[bool]int{true: -1, false: 1}[a.waits]
-	}
-	return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name))
+	return cmp.Or(trueFirst(a.waits, b.waits), cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name))
 }
 
 // check says whether the node takes the item now.
@@ -60,7 +55,7 @@ func (c *cluster) check(it *item, n *fitNode) string {
 	switch a := c.meets(it.shape, n); {
 	case a&endures == 0:
 		return taint
-	case a&selected == 0 || a&guessed != 0 || (it.inZone || it.zoned) && n.unsure():
+	case a&selected == 0 || a&guessed != 0 || it.zoned && n.unsure():
 		return labels
 	case a&mounts == 0:
 		return volume
@@ -77,130 +72,122 @@ func (c *cluster) check(it *item, n *fitNode) string {
 }
 
 // put takes the room that an item has on its node; take gives it back. What was put last is taken first.
-func (it *item) put() {
+func (c *cluster) put(it *item) {
 	subtract(it.node.free, it.needs)
 	subtract(it.node.free, it.volumes)
 	it.node.ports = append(it.node.ports, it.ports...)
-	it.count(it.node, !it.waits, 1)
+	c.count(it.shape, it.node, !it.waits, 1)
 }
 
-func (it *item) take() {
+func (c *cluster) take(it *item) {
 	for _, needs := range [][]need{it.needs, it.volumes} {
 		for _, w := range needs {
 			it.node.free[w.of] += w.amount
 		}
 	}
 	it.node.ports = it.node.ports[:len(it.node.ports)-len(it.ports)]
-	it.count(it.node, !it.waits, -1)
-	it.start = it.began
+	c.count(it.shape, it.node, !it.waits, -1)
 }
 
 // place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
 // cluster is as before, with the nodes noted in items.
-func (c *cluster) place(ctx context.Context, items []*item) (string, error) {
+func (c *cluster) place(items []*item) string {
 	for try := 0; ; try++ {
-		back := 0
+		s := search{cluster: c, items: items, failed: -1}
 		if try == retries {
-			back = looksBack
+			s.back = looksBack
 		}
-		failed, err := c.search(ctx, items, back)
-		if err != nil || failed < 0 {
-			return "", err
+		if s.fill(0) {
+			return ""
 		}
-		it := items[failed]
-		at, _, err := c.first(ctx, it, 0)
-		switch {
-		case err != nil:
-			return "", err
-		case at < 0 && (!it.free() || try == retries || len(items) == 1):
-			return c.nowhere(it), nil
+		if s.failed == len(items) {
+			if try == retries {
+				return "a pod that waits for a node would find none"
+			}
+			try = retries - 1 // another order of these helps no other
+			continue
+		}
+		it := items[s.failed]
+		switch alone := c.first(it, 0) < len(c.order); {
+		case !alone && (!it.free() || try == retries || len(items) == 1):
+			return c.nowhere(it)
 		case try == retries:
-			return it.called() + " finds no room on the other nodes beside the pods that need it too", nil
+			return it.called() + " finds no room on the other nodes beside the pods that need it too"
 		case it.free(): // those that it needs, or that count against it, come first
-			items = append(slices.Delete(items, failed, failed+1), it)
+			items = append(slices.Delete(items, s.failed, s.failed+1), it)
 		default:
-			copy(items[1:failed+1], items[:failed])
+			copy(items[1:s.failed+1], items[:s.failed])
 			items[0] = it
 		}
 	}
 }
 
-// search puts items on nodes, each on the first of the order that takes it, and takes them away again. It goes back for
-// at most so many looks at nodes. It returns which item first found no place, or -1.
-func (c *cluster) search(ctx context.Context, items []*item, back int) (failed int, err error) {
-	failed = -1
-	i, from := 0, 0
-	defer func() {
-		for i--; i >= 0; i-- {
-			items[i].take()
+// search puts items on nodes, each on the first of the order that takes it, and takes them away again.
+type search struct {
+	*cluster
+	items  []*item
+	failed int // which item first found no place; -1: none did; their number: one that waits on a node that stays
+	back   int // looks at nodes that it may still go back for
+}
+
+// fill finds places for the items from i on. Pods of one shape are as good as each other: the next one need not look
+// where this one did not fit.
+func (s *search) fill(i int) bool {
+	if i == len(s.items) {
+		bad := slices.IndexFunc(s.items, s.unsettled)
+		if bad < 0 && slices.ContainsFunc(s.waiting, s.unsettled) {
+			bad = i
 		}
-	}()
-	for i < len(items) {
-		at, looks, err := c.first(ctx, items[i], max(from, items[i].start))
-		if err != nil {
-			return -1, err
+		if s.failed < 0 {
+			s.failed = bad
 		}
-		if failed >= 0 {
-			back -= looks + 1
+		return bad < 0
+	}
+	it := s.items[i]
+	defer func(was int) { it.start = was }(it.start)
+	for from := it.start; ; {
+		at := s.first(it, from)
+		if s.failed >= 0 {
+			s.back -= at - from + 1
 		}
-		stuck := i
-		if at >= 0 {
-			items[i].settle(c.order[at], at)
-			i, from = i+1, 0
-			if i < len(items) {
-				continue
-			}
-			if stuck = slices.IndexFunc(items, (*item).unsettled); stuck < 0 {
-				return -1, nil
-			}
-		}
-		if failed < 0 {
-			failed = stuck
-		}
-		if i == 0 || back <= 0 {
+		if at == len(s.order) {
 			break
 		}
-		i--
-		from = items[i].at + 1
-		items[i].take()
+		if it.node = s.order[at]; !it.free() {
+			it.start = at
+		}
+		s.put(it)
+		done := s.fill(i + 1)
+		if s.take(it); done || s.back <= 0 {
+			return done
+		}
+		from = at + 1
 	}
-	return failed, nil
+	if s.failed < 0 {
+		s.failed = i
+	}
+	return false
 }
 
-// settle puts an item at a place of the order. Pods of one shape are as good as each other: the next one need not look
-// where this one did not fit.
-func (it *item) settle(n *fitNode, at int) {
-	it.node, it.at, it.began = n, at, it.start
-	if !it.free() {
-		it.start = at
-	}
-	it.put()
-}
-
-// unsettled reports whether the affinity or the spread of an item that moves does not hold with all others where they
-// are, in whatever order they came.
-func (it *item) unsettled() bool {
-	if !it.free() || it.waits {
+// unsettled reports whether the affinity or the spread of an item does not hold with all others where they are, in
+// whatever order they came.
+func (c *cluster) unsettled(it *item) bool {
+	if !it.free() || it.node.goes {
 		return false
 	}
-	it.count(it.node, true, -1)
-	defer it.count(it.node, true, 1)
+	c.count(it.shape, it.node, !it.waits, -1)
+	defer c.count(it.shape, it.node, !it.waits, 1)
 	return !it.beside(it.node) || !it.even(it.node)
 }
 
-// first is the first place of the order, from on, that takes the item, or -1; and how many were looked at.
-func (c *cluster) first(ctx context.Context, it *item, from int) (at, looks int, err error) {
-	for at = from; at < len(c.order); at++ {
-		if looks%looksCtx == 0 {
-			if err := ctx.Err(); err != nil {
-				return -1, looks, err
-			}
-		}
-		if looks++; c.check(it, c.order[at]) == fits {
-			return at, looks, nil
+// first is the first place of the order, from on, that takes the item; the length of the order: none does.
+func (c *cluster) first(it *item, from int) int {
+	for at := from; at < len(c.order); at++ {
+		if c.check(it, c.order[at]) == fits {
+			return at
 		}
 	}
-	return -1, looks, nil
+	return len(c.order)
 }
 
 // called names an item's pod in a sentence.
@@ -215,16 +202,16 @@ func (it *item) called() string {
 func (c *cluster) nowhere(it *item) string {
 	counts := map[string]int{}
 	for _, n := range c.order {
-		counts[c.check(it, n)]++
-	}
-	var why []string
-	for _, words := range slices.Concat([]string{taint, labels, volume, ports, crowd, lonely, uneven}, c.lacks) {
-		if n := counts[words]; n > 0 {
-			why = append(why, fmt.Sprintf("%d %s", n, words))
+		if why := c.check(it, n); why != closed && why != fits {
+			counts[why]++
 		}
 	}
-	if len(why) == 0 {
+	if len(counts) == 0 {
 		return it.called() + " has nowhere to go: no other node takes pods"
+	}
+	var why []string
+	for _, words := range slices.Sorted(maps.Keys(counts)) {
+		why = append(why, fmt.Sprintf("%d %s", counts[words], words))
 	}
 	return fmt.Sprintf("%s fits on no other node: of those that take pods, have %s", it.called(), strings.Join(why, ", "))
 }

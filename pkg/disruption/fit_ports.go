@@ -3,24 +3,22 @@ package disruption
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
 // port is a port of the host; no two pods of a node may have the same.
 type port struct{ protocol, ip, number string }
 
-// portsOf reads ports of a pod, each PROTOCOL/ADDRESS/PORT.
-func portsOf(p *Pod, name string) (all []port, err error) {
-	for i, text := range p.HostPorts {
-		parts := strings.Split(text+"//", "/")
-		n, err := strconv.ParseUint(parts[2], 10, 16)
-		if err != nil || n == 0 || len(parts) != 5 || strconv.FormatUint(n, 10) != parts[2] {
-			return nil, bad(fmt.Sprintf("pods[%s].hostPorts[%d]", name, i), text, "is not PROTOCOL/ADDRESS/PORT, such as TCP//8080")
+// readPorts reads ports of a pod, each PROTOCOL/ADDRESS/PORT.
+func (s *shape) readPorts(p *Pod) {
+	for _, text := range p.HostPorts {
+		parts := strings.Split(text, "/")
+		if len(parts) != 3 {
+			s.refuse(fmt.Sprintf("the host port %q", text))
+			continue
 		}
-		all = append(all, port{cmp.Or(parts[0], "TCP"), parts[1], parts[2]})
+		s.ports = append(s.ports, port{cmp.Or(parts[0], "TCP"), parts[1], parts[2]})
 	}
-	return all, nil
 }
 
 // clashes reports whether two pods cannot have p and q on one node. No address, 0.0.0.0 and :: are all addresses.

@@ -1,11 +1,9 @@
 package disruption
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,9 +16,8 @@ const (
 	// that, and a request for more as one that nothing meets. hugeAmount is the most that is summed.
 	mostAmount = int64(1) << 60
 	hugeAmount = int64(1) << 61
-	// A large exponent makes the reader of quantities compute a number of as many digits.
-	maxExponent = 30
-	maxQuantity = 64 // characters
+	// volumesOf comes before the name of a CSI driver where that stands for a resource.
+	volumesOf = "room for volumes of "
 )
 
 // need is an amount of a resource.
@@ -31,68 +28,54 @@ type need struct {
 
 // quantity reads an amount of a resource: of cpu in thousandths, of anything else in whole units, rounded up as the
 // scheduler does.
-func quantity(name, text string) (int64, error) {
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		if n, err := strconv.Atoi(text[i+1:]); n > maxExponent || n < -maxExponent || errors.Is(err, strconv.ErrRange) {
-			return 0, fmt.Errorf("must have an exponent from -%d to %d", maxExponent, maxExponent)
-		}
-	}
-	if len(text) > maxQuantity {
-		return 0, fmt.Errorf("must have at most %d characters", maxQuantity)
-	}
+func quantity(name, text string) (amount int64, ok bool) {
 	q, err := resource.ParseQuantity(text)
 	switch {
-	case err != nil:
-		return 0, errors.New(`is not a quantity such as "500m" or "16Gi"`)
-	case q.Sign() < 0:
-		return 0, errors.New("must not be negative")
+	case err != nil || q.Sign() < 0:
+		return 0, false
 	case q.CmpInt64(mostAmount) > 0 || name == "cpu" && q.CmpInt64(mostAmount/1000) > 0:
-		return hugeAmount, nil
+		return hugeAmount, true
 	case name == "cpu":
-		return q.MilliValue(), nil
+		return q.MilliValue(), true
 	}
-	return q.Value(), nil
+	return q.Value(), true
 }
 
-// needsOf reads what a pod requests.
-func (c *cluster) needsOf(p *Pod, name string) (all []need, err error) {
-	for _, r := range append([]string{"pods"}, slices.Sorted(maps.Keys(p.Requests))...) {
-		amount := int64(1)
-		if r != "pods" {
-			if amount, err = quantity(r, p.Requests[r]); err != nil {
-				return nil, bad("pods["+name+"].requests."+clip(r), p.Requests[r], err.Error())
-			}
-		} else if len(all) > 0 {
-			continue
+// readRequests reads what a pod requests.
+func (c *cluster) readRequests(s *shape, p *Pod) {
+	requests := maps.Clone(p.Requests)
+	if requests == nil {
+		requests = Resources{}
+	}
+	requests["pods"] = "1"
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		amount, ok := quantity(name, requests[name])
+		if !ok {
+			amount = hugeAmount
+			s.refuse(fmt.Sprintf("%q of %s", requests[name], name))
 		}
-		of, err := c.resource(r, name)
-		if err != nil {
-			return nil, err
+		if of, ok := c.resource(s, name); ok {
+			s.needs = append(s.needs, need{of, amount})
 		}
-		all = append(all, need{of: of, amount: amount})
 	}
-	return all, nil
 }
 
-// volumesOf comes before the name of a CSI driver where that stands for a resource.
-const volumesOf = "room for volumes of "
-
-// resource is the number of a resource.
-func (c *cluster) resource(name, pod string) (int, error) {
-	if id, ok := c.resources[name]; ok {
-		return id, nil
+// resource is the number of a resource; false: there are too many.
+func (c *cluster) resource(s *shape, name string) (int, bool) {
+	of, ok := c.resources[name]
+	if !ok {
+		if len(c.names) == maxResources {
+			s.refuse("one resource, or driver of volumes, more than are simulated")
+			return 0, false
+		}
+		of = len(c.names)
+		c.resources[name], c.names, c.lacks = of, append(c.names, name), append(c.lacks, "too little "+name)
 	}
-	if len(c.names) == maxResources {
-		return 0, bad("pods["+pod+"].requests", name,
-			fmt.Sprintf("is one too many: all pods may name %d different resources and drivers of volumes", maxResources))
-	}
-	c.resources[name] = len(c.names)
-	c.names, c.lacks = append(c.names, name), append(c.lacks, "too little "+name)
-	return c.resources[name], nil
+	return of, true
 }
 
-// equip reads what a node has of everything that pods name. where names the node in an error.
-func (c *cluster) equip(n *fitNode, where string) error {
+// equip reads what a node has of everything that pods name. An amount that cannot be read is none.
+func (c *cluster) equip(n *fitNode) {
 	n.all = make([]int64, len(c.names))
 	for i, name := range c.names {
 		if driver, ok := strings.CutPrefix(name, volumesOf); ok {
@@ -101,15 +84,11 @@ func (c *cluster) equip(n *fitNode, where string) error {
 				n.all[i] = max(int64(left), 0)
 			}
 		} else if text, ok := n.Allocatable[name]; ok {
-			amount, err := quantity(name, text)
-			if err != nil {
-				return bad(where+".allocatable."+clip(name), text, err.Error())
-			}
+			amount, _ := quantity(name, text)
 			n.all[i] = min(amount, mostAmount)
 		}
 	}
 	n.free = slices.Clone(n.all)
-	return nil
 }
 
 // sizeShapes computes sizes: the sum of the shares of all that the nodes have.

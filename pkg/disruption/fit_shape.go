@@ -1,12 +1,12 @@
 package disruption
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubelabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
@@ -33,7 +33,9 @@ func (t *table[T]) of(parts ...any) (thing *T, isNew bool) {
 // shape is what pods have in common that cannot be told apart by where they fit: what is found out for one holds for
 // all of them.
 type shape struct {
-	*class
+	namespace string
+	labels    kubelabels.Set // that any selector looks at
+
 	needs, volumes []need // of resources, with one of "pods"; how many more volumes of each CSI driver
 	ports          []port
 	selects        nodeaffinity.RequiredNodeAffinity
@@ -42,33 +44,32 @@ type shape struct {
 	tolerations    []corev1.Toleration
 	answers        []answer // by node; 0: not asked yet
 
-	anti     []*term
-	affinity *term // nil: none
-	spreads  []*spread
-	inZone   bool   // one of them is by zone
+	anti     []*rule
+	affinity *rule // nil: none
+	spreads  []*rule
 	odd      string // what it requires that is not simulated; "" = nothing
+
+	*company
+	zoned bool // one of its rules, or of those about it, is by zone
 
 	size  float64
 	start int // nothing before this place of the order takes it; 0 between searches
+}
+
+// company is what selectors make of pods of a namespace with certain labels.
+type company struct {
+	about    []*rule      // of any pods, that count it
+	budgets  []*podBudget // that select it
+	repelled bool         // an anti-affinity that is not simulated is about it
 }
 
 // free reports whether a node that refuses the shape may take it once more pods are placed.
 func (s *shape) free() bool { return s.affinity != nil || len(s.spreads) > 0 }
 
 // readShapes gives each pod its shape.
-func (c *cluster) readShapes(ctx context.Context) error {
-	for _, b := range c.budgets {
-		c.look(b.Selector)
-	}
+func (c *cluster) readShapes() {
 	all := slices.Concat(c.pods, c.daemons)
-	for _, p := range all {
-		for _, t := range slices.Concat(p.Affinity, p.AntiAffinity) {
-			c.look(t.LabelSelector)
-		}
-		for _, t := range p.Spread {
-			c.look(t.LabelSelector, t.MatchLabelKeys...)
-		}
-	}
+	reads := c.readLabelKeys(all)
 	for _, p := range all {
 		of := Pod{
 			Key: Key{Namespace: p.Namespace}, Labels: map[string]string{}, Requests: p.Requests, HostPorts: p.HostPorts,
@@ -76,59 +77,59 @@ func (c *cluster) readShapes(ctx context.Context) error {
 			Affinity: p.Affinity, AntiAffinity: p.AntiAffinity, Spread: p.Spread,
 		}
 		for k, v := range p.Labels {
-			if c.reads[k] {
+			if reads[k] {
 				of.Labels[k] = v
 			}
 		}
 		for _, v := range p.Volumes {
 			of.Volumes = append(of.Volumes, Volume{Driver: v.Driver, Nodes: v.Nodes})
 		}
-		var isNew bool
-		if p.shape, isNew = c.shapes.of(of); isNew {
-			if err := c.readShape(p.shape, &of, p.name); err != nil {
-				return err
+		s, isNew := c.shapes.of(of)
+		if p.shape = s; isNew {
+			s.namespace, s.labels, s.tolerations = p.Namespace, of.Labels, p.Tolerations
+			c.readRequests(s, &of)
+			c.readVolumes(s, &of)
+			s.readPorts(&of)
+			s.readLabels(&of)
+			c.readAffinity(s, &of)
+			c.readSpread(s, &of)
+		}
+	}
+}
+
+// readLabelKeys are the labels of pods that any selector looks at.
+func (c *cluster) readLabelKeys(all []*fitPod) map[string]bool {
+	reads := map[string]bool{}
+	look := func(s *metav1.LabelSelector) {
+		if s != nil {
+			for k := range s.MatchLabels {
+				reads[k] = true
+			}
+			for _, e := range s.MatchExpressions {
+				reads[e.Key] = true
 			}
 		}
-		if err := ctx.Err(); err != nil {
-			return err
+	}
+	for _, b := range c.budgets {
+		look(b.Selector)
+	}
+	for _, p := range all {
+		for _, t := range slices.Concat(p.Affinity, p.AntiAffinity) {
+			look(t.LabelSelector)
+		}
+		for _, t := range p.Spread {
+			look(t.LabelSelector)
+			for _, k := range t.MatchLabelKeys {
+				reads[k] = true
+			}
 		}
 	}
-	return nil
+	return reads
 }
 
-// look remembers the labels of pods that a selector looks at.
-func (c *cluster) look(s *metav1.LabelSelector, more ...string) {
-	if s != nil {
-		for k := range s.MatchLabels {
-			more = append(more, k)
-		}
-		for _, e := range s.MatchExpressions {
-			more = append(more, e.Key)
-		}
+// refuse notes what of the pod is not simulated.
+func (s *shape) refuse(what string) {
+	if s.odd == "" {
+		s.odd = clip(what)
 	}
-	for _, k := range more {
-		c.reads[k] = true
-	}
-}
-
-// readShape reads a shape. name is that of a pod that has it.
-func (c *cluster) readShape(s *shape, p *Pod, name string) (err error) {
-	var isNew bool
-	if s.class, isNew = c.classes.of(p.Namespace, p.Labels); isNew {
-		s.namespace, s.labels = p.Namespace, p.Labels
-	}
-	if s.needs, err = c.needsOf(p, name); err != nil {
-		return err
-	}
-	if err := c.readVolumes(s, p, name); err != nil {
-		return err
-	}
-	if s.ports, err = portsOf(p, name); err != nil {
-		return err
-	}
-	s.readLabels(p)
-	s.tolerations = p.Tolerations
-	c.readAffinity(s, p)
-	c.readSpread(s, p)
-	return nil
 }

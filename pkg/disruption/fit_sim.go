@@ -1,8 +1,6 @@
 package disruption
 
 import (
-	"context"
-	"maps"
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -24,29 +22,31 @@ type placement struct {
 	blocked   string // why there is none: a sentence that names the pod; "" = there is one
 }
 
-// planMoves are the moves as a plan tells them.
-func (p *placement) planMoves() (all []api.PlanMove) {
+// planMoves are the moves from some hosts, as a plan tells them.
+func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
 	for _, m := range p.moves {
-		all = append(all, m.PlanMove)
+		if slices.ContainsFunc(from, func(h *host) bool { return h.Node == m.pod.Node && h.Cluster == m.pod.Cluster }) {
+			all = append(all, m.PlanMove)
+		}
 	}
 	return all
 }
 
-// newSimulator reads nodes, pods and budgets of s. target tells whether pods may be moved to a node besides what the
-// node itself says; nil: they may. The error is a *api.FieldError, or that of ctx.
-func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fleetSim, error) {
+// newSimulator reads nodes, pods and budgets of s, whose lists are sorted. target tells whether pods may be moved to a
+// node besides what the node itself says; nil: they may.
+func newSimulator(s *State, target func(n *Node) bool) fleetSim {
 	f := fleetSim{}
 	of := func(k Key) *cluster {
 		if f[k] == nil {
 			f[k] = &cluster{
-				known: map[*Node]*fitNode{}, domains: map[string]int{}, reads: map[string]bool{}, resources: map[string]int{}, pools: map[string]string{}, runs: map[[2]string]bool{},
+				known: map[*Node]*fitNode{}, domains: map[string]int{}, resources: map[string]int{}, pools: map[string]string{}, runs: map[[2]string]bool{},
 			}
 		}
 		return f[k]
 	}
 	for i := range s.Nodes {
 		c := of(s.Nodes[i].Cluster)
-		c.nodes = append(c.nodes, &fitNode{Node: &s.Nodes[i]})
+		c.nodes = append(c.nodes, &fitNode{Node: &s.Nodes[i], at: len(c.nodes)})
 	}
 	for i := range s.Pods {
 		if c := of(s.Pods[i].Cluster); !s.Pods[i].Finished {
@@ -66,12 +66,10 @@ func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fle
 			of(h.Cluster).pools[h.Node] = poolName(h.Machine.PoolKind, h.Machine.Pool)
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(f), Key.compare) {
-		if err := f[k].build(ctx, target); err != nil {
-			return nil, err
-		}
+	for _, c := range f {
+		c.build(target)
 	}
-	return f, nil
+	return f
 }
 
 // residents are the pods of a node that need another place when it goes, by name.
@@ -91,29 +89,34 @@ func (f fleetSim) stuck(n *Node) string {
 
 // waits reports whether a pod without a node would get its room on n.
 func (f fleetSim) waits(n *Node) bool {
-	return slices.ContainsFunc(f[n.Cluster].known[n].waiting, func(p *fitPod) bool { return !p.DaemonSet })
+	c := f[n.Cluster]
+	return slices.ContainsFunc(c.waiting, func(it *item) bool { return it.node == c.known[n] && !it.DaemonSet })
 }
 
 // without simulates that nodes go, all at once, and finds a place for each pod that must move: on the other nodes, or,
 // where they do not fit there, on spare too, a node of spare.Cluster that does not exist yet; nil = none. Pods without
 // a node that would get room on one of those that go find another place first. What it finds is feasible; it may miss
-// what a longer search would find. The simulator stays as it is. The error is that of ctx, or a *api.FieldError of
-// spare.
-func (f fleetSim) without(ctx context.Context, going []*Node, spare *Node) (all placement, err error) {
-	by := map[Key][]*Node{}
+// what a longer search would find. The simulator stays as it is.
+func (f fleetSim) without(going []*Node, spare *Node) (all placement) {
+	by := map[*cluster][]*fitNode{}
+	var clusters []*cluster
 	for _, n := range going {
-		by[n.Cluster] = append(by[n.Cluster], n)
+		c := f[n.Cluster]
+		if by[c] == nil {
+			clusters = append(clusters, c)
+		}
+		by[c] = append(by[c], c.known[n])
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(by), Key.compare) {
+	for _, c := range clusters {
 		extra := spare
-		if spare != nil && spare.Cluster != k {
+		if spare != nil && f[spare.Cluster] != c {
 			extra = nil
 		}
-		p, err := f[k].without(ctx, by[k], extra)
-		if err != nil || p.blocked != "" {
-			return p, err
+		p := c.without(by[c], extra)
+		if p.blocked != "" {
+			return p
 		}
 		all.moves, all.usedSpare = append(all.moves, p.moves...), all.usedSpare || p.usedSpare
 	}
-	return all, ctx.Err()
+	return all
 }

@@ -3,11 +3,9 @@ package disruption
 import "cmp"
 
 // addSpare makes the node that does not exist yet the last of the order, with the pods of DaemonSets that would run there.
-func (c *cluster) addSpare(spare *Node, going []*fitNode) (undo func(), err error) {
+func (c *cluster) addSpare(spare *Node, going []*fitNode) (undo func()) {
 	n := &fitNode{Node: spare, at: len(c.nodes), made: true, target: true}
-	if err := c.equip(n, "replacement"); err != nil {
-		return nil, err
-	}
+	c.equip(n)
 	c.locate(n)
 	c.order = append(c.order, n)
 	c.open(n, 1)
@@ -15,15 +13,15 @@ func (c *cluster) addSpare(spare *Node, going []*fitNode) (undo func(), err erro
 	for _, p := range daemons {
 		subtract(n.free, p.needs)
 		n.ports = append(n.ports, p.ports...)
-		p.count(n, false, 1)
+		c.count(p.shape, n, false, 1)
 	}
 	return func() {
 		for _, p := range daemons {
-			p.count(n, false, -1)
+			c.count(p.shape, n, false, -1)
 		}
 		c.open(n, -1)
 		c.order = c.order[:len(c.order)-1]
-	}, nil
+	}
 }
 
 // findDaemons notes which DaemonSets run in which pools. A pod of one that is not known stands for it.

@@ -10,7 +10,7 @@ import (
 
 // readVolumes counts the volumes of a pod by CSI driver, and reads where they can be mounted. That a volume is attached
 // already is left aside.
-func (c *cluster) readVolumes(s *shape, p *Pod, name string) error {
+func (c *cluster) readVolumes(s *shape, p *Pod) {
 	count := map[string]int64{}
 	for _, v := range p.Volumes {
 		if v.Driver != "" {
@@ -21,13 +21,10 @@ func (c *cluster) readVolumes(s *shape, p *Pod, name string) error {
 		}
 	}
 	for _, d := range slices.Sorted(maps.Keys(count)) {
-		of, err := c.resource(volumesOf+d, name)
-		if err != nil {
-			return err
+		if of, ok := c.resource(s, volumesOf+d); ok {
+			s.volumes = append(s.volumes, need{of, count[d]})
 		}
-		s.volumes = append(s.volumes, need{of: of, amount: count[d]})
 	}
-	return nil
 }
 
 // mounts reports whether the node can mount the volumes of the shape. A selector that cannot be read takes no node.

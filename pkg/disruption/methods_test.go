@@ -24,11 +24,11 @@ func TestOneMethodAPass(t *testing.T) {
 		change     func()
 		want, note string // of the first that is left
 	}{
-		{func() {}, "Emptiness release h-4", "Emptiness goes first: a plan has actions of one method"},
-		{func() { l.s.Hosts[4].DoNotDisrupt = true }, "StaticDrift reprovision h-0", "StaticDrift goes first: a plan has actions of one method"},
-		{func() { l.s.Hosts[0].Applied = nil }, "Drift reprovision h-1", "Drift goes first: a plan has actions of one method"},
-		{func() { l.s.Hosts[1].Labels = l.s.Hosts[0].Labels }, "MultiNodeConsolidation release h-0,h-1,h-2", "other hosts go first: a later plan looks at it again"},
-		{func() { l.c.Budgets = bounds("1,ready:0") }, "SingleNodeConsolidation release h-0", "other hosts go first: a later plan looks at it again"},
+		{func() {}, "Emptiness release h-4", "Emptiness of others goes first: a plan has actions of one method"},
+		{func() { l.s.Hosts[4].DoNotDisrupt = true }, "StaticDrift reprovision h-0", "StaticDrift of others goes first: a plan has actions of one method"},
+		{func() { l.s.Hosts[0].Applied = nil }, "Drift reprovision h-1", "Drift of others goes first: a plan has actions of one method"},
+		{func() { l.s.Hosts[1].Labels = l.s.Hosts[0].Labels }, "MultiNodeConsolidation release h-0,h-1,h-2", "MultiNodeConsolidation of others goes first: a plan has actions of one method"},
+		{func() { l.c.Budgets = bounds("1,ready:0") }, "SingleNodeConsolidation release h-0", "SingleNodeConsolidation of others goes first: a plan has actions of one method"},
 	} {
 		step.change()
 		if p := l.plan(t); told(p) != step.want || p.Later[0].Note != step.note {

@@ -127,7 +127,7 @@ func (w *world) odd(p *disruption.Pod) bool {
 			}
 		}
 	}
-	return len(p.Unmodelled) > 0
+	return len(p.Unmodelled) > 0 || len(p.Affinity) > 1
 }
 
 // exceeded tells whether a budget allows fewer than all pods that go, but for those that it always lets go.

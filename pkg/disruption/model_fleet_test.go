@@ -143,10 +143,10 @@ func TestAPlanEndsWithItsContext(t *testing.T) {
 		return ctx.asked, err
 	}
 	all, err := asked(1 << 30)
-	if err != nil || all < 400 {
+	if err != nil || all < 1 {
 		t.Fatalf("the context is asked %d times: %v", all, err)
 	}
-	for left := 0; left < all; left += 7 {
+	for left := range all {
 		if got, err := asked(left); !errors.Is(err, context.Canceled) || got > left+2 {
 			t.Fatalf("cancelled at look %d: %d looks, %v", left, got, err)
 		}

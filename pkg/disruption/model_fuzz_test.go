@@ -175,7 +175,7 @@ func validated(t *testing.T, d *disruption.Document, now time.Time, p api.Plan) 
 	}
 	err := disruption.Validate(t.Context(), p, &d.State, d.Config, now.Add(disruption.ValidateAfter))
 	var abandoned *disruption.Abandoned
-	if errors.As(err, &abandoned) && !slices.Contains([]string{"budget", "scheduling", "churn"}, abandoned.Class) {
-		t.Errorf("a plan is abandoned with the class %q", abandoned.Class)
+	if errors.As(err, &abandoned) && abandoned.Why == "" {
+		t.Error("a plan is abandoned, and nothing says why")
 	}
 }

@@ -174,9 +174,6 @@ func (m *maker) policy(p *disruption.PoolPolicy) {
 	if m.rarely(3) {
 		p.Budgets = budget.List{m.budget(), {MinReady: fmt.Sprint(m.IntN(4))}}
 	}
-	if m.rarely(4) {
-		p.PreemptibleOptions = new(m.IntN(3))
-	}
 }
 
 func (m *maker) budget() budget.Budget {
@@ -262,7 +259,7 @@ func (m *maker) price(h *disruption.Host) {
 	case 0:
 		h.Price = disruption.Price{}
 	case 1:
-		h.Price.WattsBusy = new(-1.0)
+		h.Price.WattsBusy = nil
 	case 2:
 		h.Price.Prepaid = true
 	case 3:
@@ -275,7 +272,6 @@ func (m *maker) price(h *disruption.Host) {
 		h.Price.WattsIdle = nil
 	}
 	h.Class = pick(m, "", "", "a", "b")
-	h.Preemptible = m.rarely(4)
 }
 
 func (m *maker) drift(h *disruption.Host) {
@@ -337,7 +333,6 @@ func (m *maker) budgets() {
 
 func (m *maker) settings() {
 	c := &m.l.c
-	c.PreemptibleOptions = m.IntN(3)
 	if m.used && !m.rarely(3) {
 		return
 	}

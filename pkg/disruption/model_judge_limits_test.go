@@ -78,7 +78,7 @@ func (j *judgement) replacement(a *api.PlanAction) {
 		j.breakf("host %s cannot replace: %s", h, why)
 	}
 	low, _, _ := j.price(h)
-	sum, preemptible := 0.0, true
+	sum := 0.0
 	for _, ph := range a.Hosts {
 		old := j.hosts[ph.Name]
 		if old == nil {
@@ -86,41 +86,12 @@ func (j *judgement) replacement(a *api.PlanAction) {
 		}
 		_, high, _ := j.price(old)
 		sum += high
-		preemptible = preemptible && old.Preemptible
 		if old.Class != "" && old.Class == h.Class && low >= high {
 			j.breakf("host %s is of the class %s and not cheaper than %s (law class)", h, h.Class, old)
 		}
 	}
 	if low >= sum {
 		j.breakf("host %s is not cheaper than what it replaces (law price)", h)
-	}
-	if preemptible {
-		j.preemptible(a, h, pool, sum)
-	}
-}
-
-// preemptible looks at the replacement of preemptible hosts.
-func (j *judgement) preemptible(a *api.PlanAction, h *disruption.Host, pool *disruption.Pool, price float64) {
-	options := j.options(pool)
-	if options == 0 {
-		j.breakf("action %s replaces preemptible hosts (law preemptible)", a.ID)
-		return
-	}
-	if len(a.Hosts) != 1 {
-		return
-	}
-	if !h.Preemptible {
-		j.breakf("action %s replaces a preemptible host by one that is not (law enough preemptible)", a.ID)
-		return
-	}
-	cheaper := 0
-	for _, other := range j.hosts {
-		if low, _, _ := j.price(other); other.Preemptible && low < price && j.free(other, pool) == "" {
-			cheaper++
-		}
-	}
-	if cheaper < options {
-		j.breakf("action %s replaces a preemptible host with %d cheaper ones, and needs %d (law enough preemptible)", a.ID, cheaper, options)
 	}
 }
 

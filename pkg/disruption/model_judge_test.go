@@ -46,7 +46,7 @@ func judge(s *disruption.State, c disruption.Config, now time.Time, p api.Plan) 
 	j.places()
 	j.podBudgets()
 	j.limits()
-	j.reports()
+	j.later()
 	return j.broken
 }
 
@@ -328,24 +328,8 @@ func (j *judgement) numbers(a *api.PlanAction) {
 	}
 }
 
-// reports are of hosts that no action names for the same reason.
-func (j *judgement) reports() {
-	acted := map[string]api.PlanReason{}
-	for _, a := range j.plan.Actions {
-		for _, h := range a.Hosts {
-			acted[h.Name] = a.Reason
-		}
-	}
-	for _, a := range j.plan.Reports {
-		if a.Decision != api.PlanReport || a.SavingPerHour != 0 {
-			j.breakf("report %s is %s and saves %g", a.ID, a.Decision, a.SavingPerHour)
-		}
-		for _, h := range a.Hosts {
-			if j.hosts[h.Name] == nil || acted[h.Name] == a.Reason {
-				j.breakf("report %s names %q, which is no host, or has an action", a.ID, h.Name)
-			}
-		}
-	}
+// later looks at what the plan leaves.
+func (j *judgement) later() {
 	for _, c := range j.plan.Later {
 		if j.hosts[c.Host] == nil || j.taken[c.Host] != "" || !finite(c.SavingPerHour, c.DisruptionCost, c.SavingPerCost) {
 			j.breakf("candidate %+v for later is no host, has an action, or has odd numbers", c)

@@ -45,7 +45,7 @@ func TestTheJudgeRejectsHosts(t *testing.T) {
 		{"faults", good, host0(func(h *disruption.Host) { h.Faults = []string{"watts-busy"} }), "cannot be read"},
 		{"faults of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Faults = []string{"budgets"} }, "cannot be read"},
 		{"a pool that does not scale", emptying, func(l *lab, _ *api.Plan) { l.s.Pools[0].Scales = false }, "does not scale"},
-		{"an unknown pool", good, func(l *lab, _ *api.Plan) { l.s.Pools = nil }, "pool is not known"},
+		{"an unknown pool", good, func(l *lab, _ *api.Plan) { l.s.Pools = nil }, "no pool that is known"},
 		{"never ready", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[3].FirstReady = time.Time{} }, "law ready once"},
 		{"a nanosecond too soon", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[3].LastPodEvent = l.now.Add(-30*time.Second + 1) }, "law empty"},
 		{"Never", emptying, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.ConsolidateAfter = new(disruption.Never) }, "law empty"},
@@ -140,10 +140,6 @@ func TestTheJudgeRejectsMoves(t *testing.T) {
 			l.s.Hosts[0].Class, l.s.Hosts[4].Class = "a", "a"
 			l.s.Hosts[4].Price = l.s.Hosts[0].Price
 		}, "law class"},
-		{"preemptible", replacing, host0(func(h *disruption.Host) { h.Preemptible = true }), "law preemptible"},
-		{"preemptible, too few", replacing, func(l *lab, _ *api.Plan) {
-			l.s.Hosts[0].Preemptible, l.s.Hosts[4].Preemptible, l.c.PreemptibleOptions = true, true, 2
-		}, "law enough preemptible"},
 		{"two decisions", replacing, func(_ *lab, p *api.Plan) { p.Actions[0].Decision = api.PlanRelease }, "law one replacement"},
 	} {
 		t.Run(r.name, r.test)

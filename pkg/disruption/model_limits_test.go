@@ -185,8 +185,8 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 		return "it has no Machine"
 	case n.FirstReady.IsZero():
 		return "its Node was never Ready (law ready once)"
-	case poolOf(h) != "" && pool == nil:
-		return "its pool is not known"
+	case pool == nil:
+		return "it has no pool that is known"
 	}
 	for _, p := range w.guests(home(h)) {
 		if why := stuck(p); why != "" {

@@ -127,13 +127,6 @@ func (w *world) budgets(pool *disruption.Pool) budget.List {
 	return w.c.Budgets
 }
 
-func (w *world) options(pool *disruption.Pool) int {
-	if pool != nil && pool.Policy.PreemptibleOptions != nil {
-		return *pool.Policy.PreemptibleOptions
-	}
-	return w.c.PreemptibleOptions
-}
-
 // quiet tells whether the last pod came or went at least after ago.
 func quiet(n *disruption.Node, after disruption.Span, now time.Time) bool {
 	if after < 0 || n.FirstReady.IsZero() {

@@ -40,6 +40,9 @@ func (l *lab) places(t *testing.T, want string) {
 			moves = append(moves, strings.TrimPrefix(m.Pod, "shop/")+">"+m.To)
 		}
 	}
+	for _, c := range p.Later {
+		e.Summary += c.Note
+	}
 	if got := strings.Join(moves, " "); strings.Contains(want, " ") && !strings.Contains(want, ">") {
 		if len(p.Actions) > 0 || !strings.Contains(e.Summary, want) || !strings.Contains(e.Summary, "pod shop/") {
 			t.Errorf("moves %q, and it says %q", got, e.Summary)
@@ -108,7 +111,7 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 		{"near one in its zone", two, and(web("q", "c", app("db")), near(term(zoneLabel, "db"))), "p>c"},
 		{"nobody is there", two, only(near(term(zoneLabel, "db"))), "2 no pods beside which it must be"},
 		{"near one of any namespace", two, and(web("q", "c", app("db"), space("bank")), near(term(zoneLabel, "db", anySpace))), "p>c"},
-		{"near one of namespaces with a label", two, and(web("q", "c", app("db")), near(term(zoneLabel, "db", teamX))), "or to namespaces with certain labels"},
+		{"near one of namespaces with a label", two, and(web("q", "c", app("db")), near(term(zoneLabel, "db", teamX))), "to some namespaces"},
 		{"near one by rack", two, and(web("q", "c", app("db")), near(term("rack", "db"))), `requires affinity by "rack"`},
 		{"one that terminates is no company", two, and(web("q", "c", app("db"), ending), near(term(zoneLabel, "db"))), "no pods beside which"},
 		{"the first of its kind goes anywhere", two, only(near(term(hostname, "web"))), "p>b"},
@@ -133,7 +136,7 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 			spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MatchLabelKeys = []string{"rev"} })), "p>b"},
 		{"spread of its namespace", two, and(web("q", "b", space("bank")), spreads(zoneLabel)), "p>b"},
 		{"spread by rack", two, only(spreads("rack")), `requires topology spread by "rack"`},
-		{"spread that cannot be read", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.LabelSelector = unread })), "2 too many of its pods"},
+		{"spread that cannot be read", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.LabelSelector = unread })), "which is not simulated"},
 		{"those that terminate do not make a domain fuller", two, []disruption.Pod{web("p", "a", spreads(zoneLabel)), web("q", "b"), web("r", "c", ending),
 			web("s", "c", asks("cpu", "3"), app("db"))}, "too many of its pods"},
 		{"one without a spread is counted too", two, []disruption.Pod{
@@ -257,6 +260,44 @@ func TestANewNode(t *testing.T) {
 	}
 }
 
+// TestClustersDoNotMeet, though names are equal: pods stay in their own, and so do budgets and terms.
+func TestClustersDoNotMeet(t *testing.T) {
+	for want, room := range map[string]disruption.Key{"q>b": other, "no other node takes pods": {}} {
+		l := around([]disruption.Node{at("b")}, web("p", "b", away(term(hostname, "web"))), web("q", "a"))
+		l.budget("web", 0).Namespace = "shop"
+		more := at("b", func(n *disruption.Node) { n.Cluster = room })
+		if room == (disruption.Key{}) {
+			more.Name = "c"
+		}
+		l.s.Nodes = append(l.s.Nodes, more)
+		l.s.Nodes[0].Cluster, l.s.Hosts[0].Cluster, l.s.Pods[1].Cluster = other, other, other
+		l.s.Clusters = []disruption.Cluster{{Key: other}}
+		l.places(t, want)
+	}
+}
+
+// TestAmountsAndPortsThatCannotBeRead are not simulated. Large ones neither wrap around nor fit.
+func TestAmountsAndPortsThatCannotBeRead(t *testing.T) {
+	memory := func(text string) podChange { return asks("memory", text) }
+	for _, f := range []podChange{memory("1 GB"), memory("-1"), memory(""), port("TCP/80"), func(p *disruption.Pod) {
+		for i := range 257 {
+			p.Requests[fmt.Sprintf("x.com/r%03d", i)] = "1"
+		}
+	}} {
+		around([]disruption.Node{at("b")}, web("p", "a", f)).places(t, "which is not simulated")
+	}
+	around([]disruption.Node{at("b", has("gpu", "four"))}, web("p", "a", asks("gpu", "1"))).places(t, "too little gpu")
+	huge := []disruption.Node{at("b", has("cpu", "9e18"), has("memory", "7Ei"), has("pods", "9e18"))}
+	for _, amount := range []string{"2Ei", "9e18", "1e30"} {
+		around(huge, web("p", "a", memory(amount))).places(t, "too little memory")
+	}
+	pods := []disruption.Pod{web("p", "a", memory("1"))}
+	for i := range 20 {
+		pods = append(pods, web(fmt.Sprint("q", i), "b", memory("1Ei")))
+	}
+	around(huge, slices.Clip(pods)...).places(t, "too little memory")
+}
+
 // TestASearchGoesBack: putting each pod on the first node that takes it, once and beginning with another one, finds no
 // place for all of these.
 func TestASearchGoesBack(t *testing.T) {
@@ -274,53 +315,4 @@ func TestASearchGoesBack(t *testing.T) {
 		}
 		around(nodes, pods...).places(t, want)
 	}
-}
-
-// TestClustersDoNotMeet, though names are equal: pods stay in their own, and so do budgets and terms.
-func TestClustersDoNotMeet(t *testing.T) {
-	for want, room := range map[string]disruption.Key{"q>b": other, "no other node takes pods": {}} {
-		l := around([]disruption.Node{at("b")}, web("p", "b", away(term(hostname, "web"))), web("q", "a"))
-		l.budget("web", 0).Namespace = "shop"
-		more := at("b", func(n *disruption.Node) { n.Cluster = room })
-		if room == (disruption.Key{}) {
-			more.Name = "c"
-		}
-		l.s.Nodes = append(l.s.Nodes, more)
-		l.s.Nodes[0].Cluster, l.s.Hosts[0].Cluster, l.s.Pods[1].Cluster = other, other, other
-		l.s.Clusters = []disruption.Cluster{{Key: other}}
-		l.places(t, want)
-	}
-}
-
-// TestAmountsAndPortsThatCannotBeRead name their field. Large ones neither wrap around nor fit.
-func TestAmountsAndPortsThatCannotBeRead(t *testing.T) {
-	memory := func(text string) podChange { return asks("memory", text) }
-	for field, changes := range map[string][]podChange{
-		"pods[shop/p].requests.memory": {
-			memory("1 GB"), memory("-1"), memory(""), memory("0e1000000000"), memory("1e-1000000000"), memory("1e31"),
-			memory("1e99999999999999999999"), memory(strings.Repeat("9", 65)),
-		},
-		"pods[shop/p].hostPorts[0]": {port("TCP/80"), port("TCP//0"), port("TCP//65536"), port("TCP//080")},
-		"pods[shop/p].requests": {func(p *disruption.Pod) {
-			for i := range 257 {
-				p.Requests[fmt.Sprintf("x.com/r%03d", i)] = "1"
-			}
-		}},
-		"nodes[b].allocatable.gpu": {asks("gpu", "1")},
-	} {
-		for _, f := range changes {
-			l := around([]disruption.Node{at("b", has("gpu", "four"))}, web("p", "a", f))
-			_, err := disruption.Plan(t.Context(), &l.s, l.c, l.now)
-			wantsField(t, err, field)
-		}
-	}
-	huge := []disruption.Node{at("b", has("cpu", "9e18"), has("memory", "7Ei"), has("pods", "9e18"))}
-	for _, amount := range []string{"2Ei", "9e18", "1e30"} {
-		around(huge, web("p", "a", memory(amount))).places(t, "too little memory")
-	}
-	pods := []disruption.Pod{web("p", "a", memory("1"))}
-	for i := range 20 {
-		pods = append(pods, web(fmt.Sprint("q", i), "b", memory("1Ei")))
-	}
-	around(huge, slices.Clip(pods)...).places(t, "too little memory")
 }

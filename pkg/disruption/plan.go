@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,22 +10,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// maxYear keeps the times of a plan within what RFC 3339 can write.
-const maxYear = 9998
-
-// Plan says what could be released or provisioned again at now. It has actions of one method at most
-// . The same state gives the same plan, byte for byte. The error is that of ctx, or a *FieldError of s or c.
+// Plan says what could be released or provisioned again at now. It has actions of one method at most.
+// The same state gives the same plan, byte for byte. The error is that of ctx.
 func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, error) {
-	return newPlanner(s, c, now).plan(ctx)
-}
-
-func (p *planner) plan(ctx context.Context) (api.Plan, error) {
-	if year := p.now.Year(); year > maxYear {
-		return api.Plan{}, bad("now", p.now.Format(time.DateOnly), fmt.Sprintf("must not be after the year %d", maxYear))
-	}
-	if err := p.build(ctx); err != nil {
-		return api.Plan{}, err
-	}
+	p := newPlanner(ctx, s, c, now)
 	plan := api.Plan{
 		MadeAt: p.now, ExecuteAfter: p.now.Add(ValidateAfter), DryRun: true, Actions: []api.PlanAction{}, Faults: p.faults,
 		Hosts: len(p.s.Hosts), Nodes: len(p.s.Nodes), Pods: len(p.s.Pods),
@@ -34,90 +23,101 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 			plan.Clusters = append(plan.Clusters, api.PlanCluster{Name: c.String(), Fault: clip(c.Fault), Nodes: c.Nodes, Pods: c.Pods})
 		}
 	}
-	if plan.Blocked = p.s.Throttle.unsure(); plan.Blocked != "" {
-		return plan, nil
+	if plan.Blocked = s.Throttle.unsure(); plan.Blocked != "" {
+		return plan, ctx.Err()
 	}
-	plan.Blocked = p.s.Throttle.yields()
-	for _, m := range p.methods() {
-		p.work = maxWork
-		actions, err := m.find(ctx, m.name)
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return api.Plan{}, err
-		}
-		if len(actions) > 0 {
+	plan.Blocked = s.Throttle.yields()
+	for _, m := range methods {
+		if actions := p.find(m); len(actions) > 0 {
 			plan.Method, plan.Actions = m.name, actions
 			break
 		}
 	}
-	plan.DryRun = !p.c.Execute || !slices.ContainsFunc(plan.Actions, p.allowed)
-	plan.Reports, plan.Later, plan.Excluded = p.reports(), p.later(plan.Actions, plan.Method), p.excluded()
-	return plan, nil
+	plan.DryRun = !c.Execute || !slices.ContainsFunc(plan.Actions, func(a api.PlanAction) bool { return p.pools[a.Pool].Execute })
+	plan.Later, plan.Excluded = p.later(plan.Actions, plan.Method), p.excluded()
+	return plan, ctx.Err()
 }
 
-// allowed: the pool of an action lets it be carried out.
-func (p *planner) allowed(a api.PlanAction) bool {
-	q := p.pools[a.Pool]
-	return q != nil && q.Execute
-}
-
-// Explain tells why a host is a candidate or not, condition by condition. The host is known to s.
+// Explain tells why a host is a candidate or not, condition by condition. The error is that of ctx, or that s does not
+// know the host.
 func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (api.PlanExplanation, error) {
-	return newPlanner(s, c, now).explain(ctx, host)
-}
-
-func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, error) {
-	if err := p.build(ctx); err != nil {
-		return api.PlanExplanation{}, err
-	}
-	h := p.host(name.String())
+	h := newPlanner(ctx, s, c, now).host(host.String())
 	if h == nil {
-		return api.PlanExplanation{}, bad("host", name.String(), "is not known")
+		return api.PlanExplanation{}, fmt.Errorf("there is no host %s", host)
 	}
-	v := &h.verdict
-	e := api.PlanExplanation{Host: h.id, Candidate: v.candidate(), Conditions: v.conditions}
-	if !e.Candidate {
-		e.Summary = h.id + " is no candidate"
-		if c := v.unmet(); c != nil {
-			e.Summary += ": " + c.Message
-		}
-		return e, nil
+	e := api.PlanExplanation{Host: h.id, Candidate: len(h.reasons) > 0, Conditions: h.conditions}
+	if e.Candidate {
+		e.Reason = h.reasons[0]
+		e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)
+	} else {
+		e.Summary = fmt.Sprintf("%s is no candidate: %s", h.id, h.unmet().Message)
 	}
-	// The first reason for which it could go now, as a method that cannot act leaves it to the next.
-	var stays string
-	for i, reason := range v.reasons() {
-		why, err := p.stays(ctx, h, reason)
-		if err != nil {
-			return api.PlanExplanation{}, err
-		}
-		if i == 0 || why == "" {
-			e.Reason, stays = reason, why
-		}
-		if why == "" {
-			break
-		}
-	}
-	e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)
-	now := condition{"CanGoNow", stays == "", "by itself it could go now", stays}
-	if v.add(now); stays != "" {
-		e.Summary += ", but it stays for now: " + stays
-	}
-	e.Conditions = v.conditions
-	return e, nil
+	return e, ctx.Err()
 }
 
-// stays says why a candidate cannot go now for that reason, by itself; "" = it can.
-func (p *planner) stays(ctx context.Context, h *host, reason api.PlanReason) (string, error) {
-	if why := p.s.Throttle.unsure(); why != "" {
-		return why, nil
+// Abandoned says why a plan does not hold any more.
+type Abandoned struct{ Why string }
+
+func (a *Abandoned) Error() string { return a.Why }
+
+// Validate reports why a plan that was made earlier may not be carried out as of s; nil: it may, which is not before
+// ValidateAfter is over, and only if its method finds the same for its hosts again. The error is a *Abandoned, that of
+// ctx, or that it is too early.
+func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.Time) error {
+	if now.Before(plan.ExecuteAfter) || now.Before(plan.MadeAt.Add(ValidateAfter)) {
+		return fmt.Errorf("a plan is carried out %s after it was made", ValidateAfter)
 	}
-	p.work = maxWork
-	if reason == api.PlanUnderutilized {
-		_, why, err := p.solve(ctx, []*host{h})
-		return why, err
+	if why := s.Throttle.Hold(); why != "" {
+		return &Abandoned{why}
 	}
-	at, err := p.leave(ctx, h, reason)
-	return at.blocked, err
+	p := newPlanner(ctx, s, c, now)
+	p.only = map[string]bool{}
+	for _, a := range plan.Actions {
+		for _, h := range a.Hosts {
+			p.only[h.Name] = true
+		}
+	}
+	var again []api.PlanAction
+	for _, m := range methods {
+		if m.name == plan.Method {
+			again = p.find(m)
+		}
+	}
+	for _, a := range plan.Actions {
+		if !slices.ContainsFunc(again, func(b api.PlanAction) bool { return a.ID == b.ID }) {
+			return errors.Join(ctx.Err(), &Abandoned{p.changed(a)})
+		}
+	}
+	return ctx.Err()
+}
+
+// changed says why an action is not what its method finds any more.
+func (p *planner) changed(a api.PlanAction) string {
+	var set []*host
+	for _, was := range a.Hosts {
+		h := p.host(was.Name)
+		switch {
+		case h == nil:
+			return "host " + was.Name + " is gone"
+		case !h.is(a.Reason):
+			return fmt.Sprintf("host %s is no candidate for %s any more: %s", h.id, a.Reason, h.unmet().Message)
+		case p.notes[h] != "":
+			return "host " + h.id + " stays: " + p.notes[h]
+		}
+		set = append(set, h)
+	}
+	if a.Reason == api.PlanUnderutilized {
+		if _, why := p.solve(set); why != "" {
+			return why
+		}
+	}
+	return "its hosts, their Machines, or what replaces them have changed"
+}
+
+// host is the one of that name; nil: there is none.
+func (p *planner) host(id string) *host {
+	if i := slices.IndexFunc(p.hosts, func(h *host) bool { return h.id == id }); i >= 0 {
+		return p.hosts[i]
+	}
+	return nil
 }

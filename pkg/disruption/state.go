@@ -101,9 +101,8 @@ type Pool struct {
 
 // PoolPolicy is what a pool may set for itself; nil = as in the Config.
 type PoolPolicy struct {
-	ConsolidateAfter   *Span       `json:"consolidateAfter,omitempty"`
-	Budgets            budget.List `json:"budgets,omitempty"`
-	PreemptibleOptions *int        `json:"preemptibleOptions,omitempty"`
+	ConsolidateAfter *Span       `json:"consolidateAfter,omitempty"`
+	Budgets          budget.List `json:"budgets,omitempty"`
 }
 
 // Host is a BareMetalHost with what is known of its machine.
@@ -128,8 +127,6 @@ type Host struct {
 	// Class names hosts of one make, price and size; "" = of none.
 	Class string `json:"class,omitempty"`
 	Price Price  `json:"price,omitzero"`
-	// Preemptible hosts may be taken away by whoever lends them.
-	Preemptible bool `json:"preemptible,omitempty"`
 	// DoNotDisrupt, Storage: never a candidate.
 	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
 	Storage      bool `json:"storage,omitempty"`
@@ -167,7 +164,7 @@ type Price struct {
 // Machine is Cluster API's.
 type Machine struct {
 	Key
-	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: nobody owns it.
+	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: nobody owns it, and its host is no candidate.
 	Pool     Key      `json:"pool,omitzero"`
 	PoolKind PoolKind `json:"poolKind,omitempty"`
 	// TemplateHash is of the template that it was made of; "": not known.

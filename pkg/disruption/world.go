@@ -10,36 +10,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// simulator tells where pods would go; fleetSim is the one that plans are made with.
-type simulator interface {
-	residents(n *Node) []*Pod // that move
-	stuck(n *Node) string
-	waits(n *Node) bool // a pod without a node would get its room there
-	// without is where the pods of nodes go that go all together. spare.Cluster says where the new node would be.
-	without(ctx context.Context, going []*Node, spare *Node) (placement, error)
-}
-
 // planner makes one plan. It is for one goroutine.
 type planner struct {
-	s      State // lists are sorted, so that their order has no meaning
-	c      Config
-	now    time.Time
-	newSim func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error)
+	s    State // lists are sorted, so that their order has no meaning
+	c    Config
+	now  time.Time
+	ends func() error // of the context: nothing more is simulated once it has one
 
-	sim    simulator
+	sim    fleetSim
 	hosts  []*host // by name
 	pools  map[string]*pool
-	none   *pool             // of hosts that have no pool
-	of     map[*Node]*host   // by node
-	faults []string          // of settings and annotations
-	away   map[Key]string    // clusters that are known, and why they were not read
-	notes  map[*host]string  // why a candidate waits
-	work   int               // pods that may still be simulated
-	free   map[*pool][]*host // hosts that could replace, cheapest first
-	rooms  map[roomKey]budget.Room
+	of     map[*Node]*host  // by node
+	faults []string         // of settings and annotations
+	away   map[Key]string   // clusters that are known, and why they were not read
+	only   map[string]bool  // hosts that may be candidates; nil: all
+	notes  map[*host]string // why a candidate waits
+	work   int              // pods that may still be simulated
 }
 
 // host is a Host with what belongs to it.
@@ -47,43 +37,34 @@ type host struct {
 	*Host
 	id     string
 	node   *Node // nil = none that is known
-	pool   *pool // nil = it names one that is not known
+	pool   *pool // nil = none that is known
 	guests int   // pods that do not belong to the node and have not finished
 	movers []*Pod
 	stuck  string
 	price  float64
 	// unpriced says why the price is not known.
-	unpriced string
-	drift    drift
-	verdict  verdict
+	unpriced  string
+	saving    savings // of its release
+	cost, per float64 // of its disruption; what is saved per cost, by which candidates are ordered
+	drift     drift
+	verdict
 }
 
-// pool is a Pool with its hosts. Hosts of none have one too, of no name.
+// pool is a Pool with its hosts.
 type pool struct {
 	*Pool
 	name     string
 	members  []*host
 	stands   budget.Pool
+	rooms    map[api.PlanReason]budget.Room
 	selector k8slabels.Selector // nil = not known
+	free     []*host            // that could replace its hosts, cheapest first
 }
 
-func newPlanner(s *State, c Config, now time.Time) *planner {
-	return &planner{
-		s: *s, c: c, now: now.UTC(), pools: map[string]*pool{}, none: &pool{Pool: &Pool{}}, of: map[*Node]*host{}, away: map[Key]string{{}: ""},
-		notes: map[*host]string{}, work: maxWork, free: map[*pool][]*host{}, rooms: map[roomKey]budget.Room{},
-		newSim: func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
-			return newSimulator(ctx, s, target)
-		},
-	}
-}
-
-// build checks what is given, puts it together, and judges each host.
-func (p *planner) build(ctx context.Context) (err error) {
-	if err := p.c.check("config"); err != nil {
-		return err
-	}
-	if err := p.s.check("state"); err != nil {
-		return err
+// newPlanner puts together what is given, and judges each host.
+func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner {
+	p := &planner{
+		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, of: map[*Node]*host{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
 	}
 	p.sort()
 	for _, c := range p.s.Clusters {
@@ -96,16 +77,15 @@ func (p *planner) build(ctx context.Context) (err error) {
 	p.buildHosts()
 	slices.Sort(p.faults)
 	p.faults = slices.Compact(p.faults)
-	if p.sim, err = p.newSim(ctx, &p.s, p.target); err != nil {
-		return err
-	}
+	p.sim = newSimulator(&p.s, p.target)
 	for _, h := range p.hosts {
 		if h.node != nil {
 			h.movers, h.stuck = p.sim.residents(h.node), p.sim.stuck(h.node)
 		}
+		p.rate(h)
 		p.judge(h)
 	}
-	return ctx.Err()
+	return p
 }
 
 func (p *planner) sort() {
@@ -121,7 +101,7 @@ func (p *planner) sort() {
 
 func sorted[T any](all []T, by func(a, b T) int) []T {
 	all = slices.Clone(all)
-	slices.SortFunc(all, by)
+	slices.SortStableFunc(all, by)
 	return all
 }
 
@@ -131,7 +111,7 @@ func (k Key) compare(o Key) int {
 
 func (p *planner) buildPools() {
 	for i := range p.s.Pools {
-		q := &pool{Pool: &p.s.Pools[i], name: poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key)}
+		q := &pool{Pool: &p.s.Pools[i], name: poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key), rooms: map[api.PlanReason]budget.Room{}}
 		faults := q.Faults
 		if q.HostSelector != nil {
 			var err error
@@ -173,12 +153,11 @@ func (p *planner) buildHosts() {
 		for _, f := range h.Faults {
 			p.faults = append(p.faults, "host "+h.id+": "+f)
 		}
-		h.pool = p.none
-		if m := h.Machine; m != nil && m.Pool != (Key{}) {
+		if m := h.Machine; m != nil {
 			h.pool = p.pools[poolName(m.PoolKind, m.Pool)]
 		}
-		if q := h.pool; q != nil && h.Machine != nil {
-			q.members = append(q.members, h)
+		if h.pool != nil {
+			h.pool.members = append(h.pool.members, h)
 		}
 		h.price, h.unpriced = p.priceOf(h.Host)
 		h.drift = driftOf(h)
@@ -186,16 +165,11 @@ func (p *planner) buildHosts() {
 	}
 	for _, q := range p.pools {
 		q.count()
+		q.free = p.freeFor(q)
 	}
-	p.none.count()
 }
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }
-
-// unclaimed hosts are provisioned, and nobody uses them.
-func (h *host) unclaimed() bool {
-	return h.State == stateProvisioned && h.Consumer == "" && h.Machine == nil && h.Node == ""
-}
 
 // disrupting: something takes the host away already.
 func (h *host) disrupting() bool {
@@ -204,8 +178,8 @@ func (h *host) disrupting() bool {
 
 func (h *host) ready() bool { return h.node != nil && h.node.Ready }
 
-// empty: all of its pods go with the node.
-func (h *host) empty() bool { return h.node != nil && h.guests == 0 }
+// vacant: all of its pods go with the node.
+func (h *host) vacant() bool { return h.node != nil && h.guests == 0 }
 
 // Values of status.provisioning.state.
 const (
@@ -217,21 +191,15 @@ const (
 // target tells whether pods may be moved to a node. A node that is none of our hosts', or whose pool is never
 // consolidated, has no clock to wait for.
 func (p *planner) target(n *Node) bool {
-	if !n.Ready || n.Unschedulable || n.Deleting {
-		return false
-	}
 	h := p.of[n]
-	if h == nil {
+	if h == nil || h.pool == nil && !h.disrupting() {
 		return true
 	}
 	if h.disrupting() || h.State != stateProvisioned && h.State != stateExternal {
 		return false
 	}
-	if h.pool == nil || n.FirstReady.IsZero() {
-		return true
-	}
 	after := p.consolidateAfter(h.pool)
-	return after == Never || p.now.Sub(quietSince(n)) >= time.Duration(after)
+	return after == Never || n.FirstReady.IsZero() || p.now.Sub(quietSince(n)) >= time.Duration(after)
 }
 
 // quietSince is when the clock of consolidateAfter began: with the last pod that came or went, and never before the

@@ -41,7 +41,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 	}
 	err = r.o.Planner.Validate(ctx, *p, s, r.o.Now())
 	if why := new(disruption.Abandoned); errors.As(err, &why) {
-		r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
+		r.o.Log.Info("a plan does not hold any more: it is abandoned", "why", why.Why)
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("validation of a plan: %w", err)
@@ -68,7 +68,7 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 
 // allowed reports whether the pool of an action allows it to be carried out.
 func allowed(a api.PlanAction, s *disruption.State) bool {
-	return a.Decision != api.PlanReport && len(a.Hosts) > 0 && slices.ContainsFunc(s.Pools, func(p disruption.Pool) bool {
+	return len(a.Hosts) > 0 && slices.ContainsFunc(s.Pools, func(p disruption.Pool) bool {
 		return string(p.Kind)+" "+p.String() == a.Pool && p.Execute && (p.Scales || a.Decision == api.PlanReprovision)
 	})
 }
@@ -127,16 +127,11 @@ func recordOf(a api.PlanAction, id string, now time.Time) record {
 
 // complete enters what the cluster says, and fails where that is not what the action was made for.
 func (r *record) complete(s *seen) error {
-	_, marked := s.machine.Annotations[deleteMark]
 	switch claims := infrastructure(s.machine); {
-	case !found(s.host) || deleted(s.host):
-		return fmt.Errorf("host %s is gone", r.Host)
 	case s.host.Labels[commandMark] != "" || s.host.Annotations[commandMark] != "":
 		return fmt.Errorf("host %s is part of another command", r.Host)
 	case claims == "" || consumer(s.host) != claims:
 		return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", r.Host, consumer(s.host), r.Machine)
-	case marked:
-		return fmt.Errorf("its Machine %s has the annotation %s already", r.Machine, deleteMark)
 	case s.node.away != nil:
 		return s.node.away
 	case s.machine.Status.NodeRef.Name != r.Node || !found(s.node):

@@ -52,7 +52,7 @@ func TestNothingBegins(t *testing.T) {
 		"held":        func(s *stage) { s.hold = "a host waits" },
 		"waiting":     func(s *stage) { s.waiting = 1 },
 		"churn": func(s *stage) {
-			s.invalid = &disruption.Abandoned{Class: "churn"}
+			s.invalid = &disruption.Abandoned{Why: "a pod came"}
 			_ = s.pass()
 			s.now = s.r.plan.ExecuteAfter
 		},
@@ -80,13 +80,12 @@ func TestActionsThatAreNotCarriedOut(t *testing.T) {
 	for why, change := range map[string]func(s *stage){
 		"and not by Machine": func(s *stage) { s.action.Hosts[0].Machine = "" },
 		"is claimed by":      func(s *stage) { s.change(s.host("host-1"), `{"spec":{"consumerRef":{"name":"x"}}}`) },
-		"already": func(s *stage) {
+		"is marked by somebody else": func(s *stage) {
 			s.change(s.machine("machine-1"), `{"metadata":{"annotations":{"cluster.x-k8s.io/delete-machine":""}}}`)
 		},
 		"the plan has":             func(s *stage) { s.action.Hosts[0].Node = "other" },
 		"part of another command":  func(s *stage) { s.annotate(s.host("host-1"), commandMark, "x") },
 		"has 3 Machines and wants": func(s *stage) { s.Slow = true; s.change(s.owner(), `{"spec":{"replicas":4}}`) },
-		"host host-1 is gone":      func(s *stage) { s.action.Hosts[0].Name = "host-1" },
 		"none that is carried out": func(s *stage) { s.action.Decision = "burn" },
 		"younger than":             func(s *stage) { s.action.Decision = reprovision; s.now = s.now.Add(-24 * time.Hour) },
 	} {
@@ -129,60 +128,40 @@ func TestAPlanThatIsDueDoesNotSpin(t *testing.T) {
 	}
 }
 
-// Somebody changes things after a write of the replacement of host-1, whose 25 pods have to leave.
+// Somebody changes things when the owner was made larger for the replacement of host-1, whose 25 pods have to leave: all is taken
+// back.
 func TestSomebodyElse(t *testing.T) {
-	for _, row := range []struct {
-		name, after string
-		change      func(s *stage)
-		abandoned   string // with which words; "": the replacement goes on to its end
-	}{
-		{"nobody", "evicts a pod", func(*stage) {}, ""},
-		{"a host waits", "evicts a pod", func(s *stage) { s.hold = "a host waits" }, ""},
-		{"its record", "makes the owner larger", func(s *stage) {
+	for abandoned, change := range map[string]func(s *stage){
+		"lacks the taint": func(s *stage) {
 			h := s.host("host-1")
 			s.annotate(h, commandMark, strings.ReplaceAll(h.Annotations[commandMark], "machine-1", "machine-2"))
-		}, "lacks the taint"},
-		{"its record, early", "begins planned work", func(s *stage) {
-			h := s.host("host-1")
-			s.annotate(h, commandMark, strings.ReplaceAll(h.Annotations[commandMark], "machine-1", "machine-2"))
-		}, "its record was changed"},
-		{"do not disrupt", "makes the owner larger", func(s *stage) { s.annotate(s.machine("machine-1"), "karpenter.sh/do-not-disrupt", "true") }, "may not be disrupted"},
-		{"smaller", "makes the owner larger", func(s *stage) { s.change(s.owner(), `{"spec":{"replicas":3}}`) }, "smaller before"},
-		{"taken", "marks its host as planned work", func(s *stage) {
-			s.change(s.host("host-3"), `{"spec":{"consumerRef":{"kind":"Metal3Machine","namespace":"other","name":"m"}}}`)
-		}, "was claimed by Metal3Machine other/m"},
-		{"a long text", "makes the owner larger", func(s *stage) { s.annotate(s.owner(), stoppedMark, strings.Repeat("ä", 100<<10)) }, "is stopped"},
-		{"never ready", "makes the owner larger", func(s *stage) { s.Slow, s.now = true, s.now.Add(deployLimit+time.Second) }, "not ready after 3h"},
+		},
+		"smaller before":     func(s *stage) { s.change(s.owner(), `{"spec":{"replicas":3}}`) },
+		"is stopped":         func(s *stage) { s.annotate(s.owner(), stoppedMark, strings.Repeat("ä", 100<<10)) },
+		"not ready after 3h": func(s *stage) { s.Slow, s.now = true, s.now.Add(deployLimit+time.Second) },
 	} {
-		t.Run(row.name, func(t *testing.T) {
+		t.Run(abandoned, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, 1, true)
-			s.action = s.replace("host-3")
+			s.action, s.once = s.replace("host-3"), true
 			for i := range 25 {
 				s.pod(fmt.Sprint("pod-", i), "machine-1")
 			}
-			s.once = true
 			changed := false
 			s.hook = func(_ call, apply func() error) error {
-				if !changed && strings.Contains(s.log.String(), row.after) {
+				if !changed && strings.Contains(s.log.String(), "makes the owner larger") {
 					changed = true
-					row.change(s)
+					change(s)
 				}
 				return apply()
 			}
-			s.until(row.after)
-			if row.abandoned == "" {
-				s.settle()
-				s.went(3, "machine-1")
-				s.clean()
-				return
-			}
+			s.until("makes the owner larger")
 			_ = s.passes(3)
 			s.Slow = false
 			s.settle()
 			s.went(3)
 			s.clean()
-			s.noticed("PlannedWorkAbandoned", row.abandoned)
+			s.noticed("PlannedWorkAbandoned", abandoned)
 			if n := len(s.pods()); n != 25 {
 				t.Errorf("%d pods", n)
 			}

@@ -225,8 +225,6 @@ func TestSteps(t *testing.T) {
 		{going, release, "it is smaller", (*sight).lowers, "-> leaving"},
 		{going, release, "its host is planned", func(s *sight) { delete(s.host.Annotations, plannedMark) }, "marks its host as planned work"},
 		{going, release, "rolled out", func(s *sight) { s.members[0].set = "older" }, "waits: MachineDeployment metal3/workers is being rolled out: Cluster API chooses which of its MachineSets gets smaller"},
-		{going, release, "not tainted", func(s *sight) { s.node.Spec.Taints = nil }, "-> undoing: node node-of-machine-1 lacks the taint ironic-throttle.metal3.io/disrupting=command1"},
-		{going, release, "away", func(s *sight) { s.node.away = &away{disruption.Key{Name: "c"}, errors.New("no")} }, "waits: cluster c answers"},
 		{going, reprovision, "mark", nil, "marks the Machine"},
 		{going, reprovision, "delete", func(s *sight) { s.machine.Labels[commandMark] = s.ID }, "deletes the Machine"},
 		{going, reprovision, "deleted", func(s *sight) { s.machine.Labels[commandMark] = s.ID; goes(s.machine) }, "-> leaving"},

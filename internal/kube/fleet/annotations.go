@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +22,7 @@ const (
 	commandLabel = prefix + "command"         // planned work is being carried out
 	stoppedMark  = prefix + "execute-stopped" // no more of it until somebody removes this
 	maxValue     = 100                        // bytes of a value that a fault shows
-	maxCount     = 1_000_000
+	maxNumber    = 1e9
 )
 
 // rule is what a value must be, and how it is read.
@@ -43,13 +42,9 @@ func unless(good bool) error {
 }
 
 var (
-	number = rule[float64]{"must be a number that is not negative", func(text string) (float64, error) {
+	number = rule[float64]{"must be a number from 0 to 1000000000", func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(text, 64)
-		return v, cmp.Or(err, unless(v >= 0 && !math.IsInf(v, 0)))
-	}}
-	count = rule[int]{"must be a whole number from 0 to 1000000", func(text string) (int, error) {
-		v, err := strconv.Atoi(text)
-		return v, cmp.Or(err, unless(v >= 0 && v <= maxCount))
+		return v, cmp.Or(err, unless(v >= 0 && v <= maxNumber))
 	}}
 	flag = rule[bool]{`must be "true" or "false"`, func(text string) (bool, error) {
 		return text == "true", unless(text == "true" || text == "false")
@@ -118,6 +113,5 @@ func (n *notes) price() disruption.Price {
 func (n *notes) policy() disruption.PoolPolicy {
 	return disruption.PoolPolicy{
 		ConsolidateAfter: value(n, "consolidate-after", span), Budgets: valueOr(n, "budgets", budgets, nil),
-		PreemptibleOptions: value(n, "preemptible-options", count),
 	}
 }

@@ -56,8 +56,6 @@ type cluster struct {
 	fault   func(string) error // instead of an answer
 	empty   string             // the kind of which a {} is answered
 
-	annotate map[string]string // all objects
-
 	others map[string]client.Client // workload clusters by NAMESPACE/NAME
 	silent time.Duration            // for how long all others do not answer
 	kept   []disruption.Key
@@ -130,11 +128,6 @@ func (c *cluster) list(ctx context.Context, of client.WithWatch, list client.Obj
 	items, err := meta.ExtractList(list)
 	if err != nil {
 		return err
-	}
-	for _, item := range items {
-		if c.annotate != nil {
-			item.(client.Object).SetAnnotations(c.annotate)
-		}
 	}
 	from, _ := strconv.Atoi(o.Continue)
 	to := min(from+cmp.Or(c.perPage, int(o.Limit)), len(items))

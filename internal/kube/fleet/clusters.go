@@ -20,7 +20,6 @@ import (
 // Bounds of reading workload clusters. A plan has 60 s, and allTimeout bounds all clusters of one reading together.
 const (
 	maxFault       = 600 // bytes of what a cluster answers
-	maxClusters    = 100
 	clustersAtOnce = 16
 	clusterTimeout = 20 * time.Second
 	allTimeout     = 30 * time.Second
@@ -31,7 +30,6 @@ const (
 var (
 	errSlow = fmt.Errorf("it was not read within %v", clusterTimeout)
 	errTurn = fmt.Errorf("other clusters took the %v that there are for all of them: it is read first the next time", allTimeout)
-	errMany = fmt.Errorf("only the first %d clusters, by name, are read", maxClusters)
 )
 
 // part is what is read of one Kubernetes cluster.
@@ -56,13 +54,10 @@ func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*
 	parts := []*part{here}
 	keys := j.place(here.nodes)
 	r.options.Keep(keys)
-	for i, key := range keys {
+	for _, key := range keys {
 		parts = append(parts, &part{Cluster: disruption.Cluster{Key: key}})
-		if i >= maxClusters {
-			parts[i+1].Fault = errMany.Error()
-		}
 	}
-	r.others(ctx, parts[1:min(len(parts), maxClusters+1)])
+	r.others(ctx, parts[1:])
 	for _, p := range parts {
 		for i := range p.nodes {
 			j.addNode(&p.nodes[i])

@@ -121,13 +121,6 @@ func inClusters(t *testing.T, n int) *cluster {
 	return clusterOf(t, strings.TrimSuffix(text.String(), "---\n"))
 }
 
-func TestClustersAreBounded(t *testing.T) {
-	clusters := inClusters(t, 101).read(t).Clusters
-	if last := clusters[100]; len(clusters) != 101 || last.Name != "c-100" || last.Fault != "only the first 100 clusters, by name, are read" || clusters[99].Fault != "nobody knows metal3/c-099" {
-		t.Errorf("%d clusters, the last %+v", len(clusters), last)
-	}
-}
-
 // TestSilentClustersDoNotUseUpAPlan: all of them have 30 s together, and what they kept from being read comes first the next time.
 func TestSilentClustersDoNotUseUpAPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,6 @@ func newHost(of *objects.Host) host {
 	}
 	h.Class, h.Price = valueOr(n, "class", word, ""), n.price()
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
-	h.Preemptible = valueOr(n, "preemptible", flag, false)
 	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults

@@ -281,11 +281,6 @@ func (p *pool) expect() {
 	}
 	delete(labels, corev1.LabelHostname)
 	delete(labels, "metal3.io/uuid")
-	for label, value := range p.of.Spec.Template.Metadata.Labels {
-		if reachesNode(label) {
-			labels[label] = value
-		}
-	}
 	p.NodeLabels = labels
 	all := slices.Clone(p.of.Spec.Template.Spec.Taints)
 	for _, n := range p.ready {
@@ -297,18 +292,6 @@ func (p *pool) expect() {
 			p.NodeTaints = append(p.NodeTaints, t)
 		}
 	}
-}
-
-// reachesNode reports whether Cluster API copies a label from a Machine to its Node.
-func reachesNode(label string) bool {
-	if strings.HasPrefix(label, "node-role.kubernetes.io") {
-		return true
-	}
-	domain, _, found := strings.Cut(label, "/")
-	ours := []string{"node-restriction.kubernetes.io", "node.cluster.x-k8s.io"}
-	return found && slices.ContainsFunc(ours, func(d string) bool {
-		return domain == d || strings.HasSuffix(domain, "."+d)
-	})
 }
 
 // passing reports whether a taint tells of the state that a node is in, and not of what it is for.

@@ -119,9 +119,6 @@ type OwnerSpec struct {
 	Paused   bool                  `json:"paused,omitempty"`
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	Template struct {
-		Metadata struct {
-			Labels map[string]string `json:"labels,omitempty"`
-		} `json:"metadata,omitzero"`
 		Spec MachineSpec `json:"spec"`
 	} `json:"template"`
 }

@@ -53,7 +53,7 @@ var table = map[string]imports{
 		tests:   []string{"internal/rig/lab"},
 	},
 	"cmd/ironic-throttle-lab": {house: []string{"internal/rig/lab"}},
-	"internal/cli":            {outside: []string{cobra, pflag, terminal}},
+	"internal/cli":            {house: []string{"internal/nearest"}, outside: []string{cobra, pflag, terminal}},
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
@@ -79,7 +79,7 @@ var table = map[string]imports{
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
 	"internal/store":     {house: []string{"internal/plainfile", "pkg/holdoff", "pkg/sizing"}},
 	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
-	"internal/page":      {house: []string{"pkg/api"}},
+	"internal/page":      {house: []string{"pkg/api"}, tests: []string{"golang.org/x/net"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics", "go.yaml.in/yaml/v3"}},
 	"internal/metrics":   {house: []string{"internal/gateway", "internal/logging", "pkg/ironic", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
+)
+
+// Words of settings: Mode says what happens with a no, CountMode which busy nodes take a slot, LimitMode who
+// changes the limits, HoldStage what of a failed host is held, AccessMode who may use the HTTP API, and
+// DisruptionMode what becomes of planned work.
+type (
+	Mode           string
+	CountMode      string
+	LimitMode      string
+	HoldStage      string
+	AccessMode     string
+	DisruptionMode string
+)
+
+// The words.
+const (
+	Enforce Mode = "enforce" // a no is a no
+	Observe Mode = "observe" // a no is counted and answered yes
+
+	CountAgent CountMode = "agent" // busy and agent_url set, or ours
+	CountBusy  CountMode = "busy"  // every busy node
+
+	LimitFixed    LimitMode = "fixed"    // nobody
+	LimitAdaptive LimitMode = "adaptive" // the throttle, below what is set
+
+	HoldRetry     HoldStage = "retry"     // the next inspection or provisioning
+	HoldRemediate HoldStage = "remediate" // the automatic deprovisioning before it too
+
+	AccessAuto       AccessMode = "auto"       // open on loopback, kubernetes beyond
+	AccessOpen       AccessMode = "open"       // everyone who can connect
+	AccessKubernetes AccessMode = "kubernetes" // users that Kubernetes knows and allows it
+
+	DisruptionOff     DisruptionMode = "off"     // nothing is planned
+	DisruptionPlan    DisruptionMode = "plan"    // plans are made and shown
+	DisruptionExecute DisruptionMode = "execute" // and carried out, in pools whose annotation allows it
+)
+
+// On reports whether plans are made.
+func (d Disruption) On() bool { return d.Mode == DisruptionPlan || d.Mode == DisruptionExecute }
+
+// PerKWh is the price of a kWh; nil: watts have none.
+func (d Disruption) PerKWh() *float64 {
+	price, err := parseDecimal(d.Tariff)
+	if err != nil {
+		return nil
+	}
+	return &price
+}
+
+// budgetText is the text of budgets: numbers and percentages with commas, or a JSON list.
+type budgetText string
+
+// List are the budgets.
+func (b budgetText) List() budget.List {
+	list, _ := budget.Parse(string(b)) // it was read before
+	return list
+}
+
+// IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
+// ours, else the one that is watched; "" = that of the service account.
+func (c Config) IronicNamespace() string {
+	watched := ""
+	if len(c.Kubernetes.Watch) == 1 {
+		watched = c.Kubernetes.Watch[0]
+	}
+	return cmp.Or(c.Ironic.Namespace, c.Kubernetes.Namespace, watched)
+}
+
+// anywhere reports whether any host could be held.
+func (h Holdoff) anywhere() bool {
+	for _, d := range h.Hosts {
+		if d > 0 {
+			return true
+		}
+	}
+	return h.Timeout > 0
+}

@@ -1,0 +1,81 @@
+package disruption
+
+import (
+	"fmt"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
+)
+
+// count is how a pool's hosts stand. A Machine that was deleted is made again later, so what the owner wants and has not
+// is missing; what it has and does not want it is about to take away, and chooses which.
+func (q *pool) count() {
+	stay := 0
+	for _, h := range q.members {
+		switch {
+		case h.disrupting():
+			q.stands.Busy++
+		case h.ready():
+			stay++
+			q.stands.Ready++
+		default:
+			stay++
+			q.stands.Busy++
+		}
+	}
+	missing, surplus := max(0, q.Replicas-len(q.members)), max(0, stay-q.Replicas)
+	q.stands.Size = len(q.members) + missing
+	q.stands.Busy += missing + surplus
+	q.stands.Ready -= surplus
+}
+
+// roomFor is what a pool's budgets leave.
+func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
+	r, ok := q.rooms[reason]
+	if !ok {
+		list := p.c.Budgets
+		if len(q.Policy.Budgets) > 0 {
+			list = q.Policy.Budgets
+		}
+		r = list.Room(q.stands, reason, p.now)
+		q.rooms[reason] = r
+	}
+	return r
+}
+
+// within says why not all of these hosts may be disrupted together; "" = they may. replaced: a replacement is Ready
+// first, and makes up for one.
+func (p *planner) within(set []*host, reason api.PlanReason, replaced bool) string {
+	type count struct{ hosts, ready int }
+	taken := map[*pool]count{}
+	for _, h := range set {
+		q, t, room := h.pool, taken[h.pool], p.roomFor(h.pool, reason)
+		gone := t.ready
+		if replaced {
+			gone--
+		}
+		switch {
+		case t.hosts >= q.Replicas:
+			return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.name, q.Replicas)
+		case t.hosts >= room.Hosts:
+			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.name, room.Hosts, room.Why)
+		case h.ready() && gone >= room.Ready:
+			return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)", q.name, max(0, q.stands.Ready-gone-1), room.WhyReady)
+		case h.ready():
+			t.ready++
+		}
+		t.hosts++
+		taken[q] = t
+	}
+	return ""
+}
+
+// budgetFaults are budgets that cannot be read: nothing is disrupted then.
+func budgetFaults(where string, budgets budget.List) (all []string) {
+	for _, b := range budgets {
+		if err := b.Check(); err != nil {
+			all = append(all, where+": a budget "+err.Error())
+		}
+	}
+	return all
+}
