@@ -54,8 +54,8 @@ func outcomes(s status, put put) {
 }
 
 const (
-	// mostLabels is how many scopes, and how many pools, have series of their own.
-	// Image checksums are without number.
+	// mostLabels is how many scopes, and how many pools, have series of their own. Image checksums are without
+	// number.
 	mostLabels = 50
 	// othersLabel is what the rest share.
 	othersLabel = "(others)"
@@ -67,8 +67,8 @@ type scope struct {
 	states map[string]bool // of the others: what any of them is in
 }
 
-// scopes are the breakers by label: those of kinds that are few before images, and of a
-// kind those that are not closed first, so that one that is open is named.
+// scopes are the breakers by label: those of kinds that are few before images, and of a kind those that are not
+// closed first, so that one that is open is named.
 func scopes(breakers []api.Breaker) []scope {
 	sorted := slices.SortedFunc(slices.Values(breakers), func(a, b api.Breaker) int {
 		return cmp.Or(cmp.Compare(kindRank(a.Scope), kindRank(b.Scope)), cmp.Compare(shut(a), shut(b)), cmp.Compare(a.Scope, b.Scope))

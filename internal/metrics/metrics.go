@@ -24,13 +24,12 @@ type Sources struct {
 	Gateway func() gateway.Stats
 	// Planned is the planned work that is being carried out, nil while none is.
 	Planned func() *api.PlanRunning
-	// Certificates are the ends of those in use, by listener; the zero time where it has
-	// none.
+	// Certificates are the ends of those in use, by listener; the zero time where it has none.
 	Certificates map[string]func() time.Time
 }
 
-// Metrics are all metrics of a process, those of Go and of the process too. Make them with
-// New; all methods are safe for concurrent use.
+// Metrics are all metrics of a process, those of Go and of the process too. Make them with New; all methods are safe
+// for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
@@ -42,8 +41,8 @@ type Metrics struct {
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		// The buckets end well above the 2 ms in which nearly all asks are answered and
-		// the 1 s that an ask may wait for the first poll.
+		// The buckets end well above the 2 ms in which nearly all asks are answered and the 1 s that an ask may wait
+		// for the first poll.
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: fullName("http_request_duration_seconds"), Help: "Time to answer a request, by route and status code.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .002, .005, .01, .05, .25, 1, 2.5},

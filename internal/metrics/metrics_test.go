@@ -72,8 +72,8 @@ func scrape(t *testing.T, m *Metrics) string {
 	return regexp.MustCompile(`goversion="[^"]*"`).ReplaceAllString(strings.Join(ours, ""), `goversion="go"`)
 }
 
-// The file testdata/metrics.txt is what a scrape shows. To renew it: UPDATE_GOLDEN=1 go
-// test ./internal/metrics -run Golden, and read the difference.
+// The file testdata/metrics.txt is what a scrape shows. To renew it: UPDATE_GOLDEN=1 go test ./internal/metrics -run
+// Golden, and read the difference.
 func TestGoldenMetrics(t *testing.T) {
 	const path = "testdata/metrics.txt"
 	got := scrape(t, used(example(t)))
@@ -165,8 +165,8 @@ func TestWhatIsNoMetricFailsTheScrape(t *testing.T) {
 	}
 }
 
-// What is not known, or not there, has no series: 0 would be wrong. What counts has one before its first event, which a
-// rate would miss otherwise.
+// What is not known, or not there, has no series: 0 would be wrong. What counts has one before its first event, which
+// a rate would miss otherwise.
 func TestSeriesOfWhatIsThere(t *testing.T) {
 	sizing := api.Sizing{
 		Pools: []api.PoolSizing{{Limit: 20, Ceiling: 20}, {Pool: "total", Limit: 8, Ceiling: 8, Recommended: 6}}, // a group may have that name
@@ -202,8 +202,8 @@ func TestPlannedWorkIsInOneState(t *testing.T) {
 	}
 }
 
-// Labels are bounded: of many breakers those that are not closed are named, and of many groups the rest is paused when
-// one of it is.
+// Labels are bounded: of many breakers those that are not closed are named, and of many groups the rest is paused
+// when one of it is.
 func TestScopesAndPoolsAreBounded(t *testing.T) {
 	var breakers []api.Breaker
 	var groups []api.PoolFailures

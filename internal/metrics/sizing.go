@@ -9,8 +9,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// totalLabel is the pool of the total: no conductor group can have that name, and the empty one is
-// the default group elsewhere.
+// totalLabel is the pool of the total: no conductor group can have that name, and the empty one is the default group
+// elsewhere.
 const totalLabel = "(total)"
 
 // sizingRows show how long boots take, and which limit is recommended.

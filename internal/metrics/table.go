@@ -58,8 +58,8 @@ func gauges[S any](name, help string, labels []string, each func(S, put)) row[S]
 	return family(prometheus.GaugeValue, name, help, labels, each)
 }
 
-// counters is likewise. Each should put the whole of a closed set: a rate misses the first
-// event of a series that begins to exist with it.
+// counters is likewise. Each should put the whole of a closed set: a rate misses the first event of a series that
+// begins to exist with it.
 func counters[S any](name, help string, labels []string, each func(S, put)) row[S] {
 	return family(prometheus.CounterValue, name, help, labels, each)
 }

@@ -2,8 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// turnRows show what the queues do. The tenants are not many: who counts them puts all
-// beyond a number into one.
+// turnRows show what the queues do. The tenants are not many: who counts them puts all beyond a number into one.
 func turnRows() []row[status] {
 	return []row[status]{
 		gauges("queue_hosts_waiting", "Hosts that want a slot now, by lane and tenant (namespace).", []string{"lane", "tenant"},

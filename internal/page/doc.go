@@ -1,5 +1,5 @@
-// Package page writes the page of the throttle as HTML: what the commands status and queue show, and for one host what
-// why tells.
+// Package page writes the page of the throttle as HTML: what the commands status and queue show, and for one host
+// what why tells.
 //
 //	page.go      what is shown, the frame, headline and warnings
 //	slots.go     the limit, and who holds a slot

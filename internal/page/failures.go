@@ -9,8 +9,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// maxFailures are the breakers and the held hosts that are shown. Where the API is guarded each asks for a right of its
-// own, and 32 of a user's are kept.
+// maxFailures are the breakers and the held hosts that are shown. Where the API is guarded each asks for a right of
+// its own, and 32 of a user's are kept.
 const maxFailures = 12
 
 // breakers shows those that stop hosts, or count failures.
@@ -101,8 +101,8 @@ func (d *document) release(h *api.Hold, host string) {
 	d.button("Release", host, ReleasePath(*h), h.Episode, "It may queue again, like any other.")
 }
 
-// button writes one that the script makes work; without it there is none. It is of the present episode, so that it never
-// reaches a later failure.
+// button writes one that the script makes work; without it there is none. It is of the present episode, so that it
+// never reaches a later failure.
 func (d *document) button(verb, what, path, episode, means string) {
 	d.put(`<button type="button" data-post="%s" data-episode="%s" data-ask="%s %s? %s" aria-label="%s %s">%s</button>`,
 		path, episode, verb, what, means, verb, what, verb)

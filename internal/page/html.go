@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// markup is text that stands in a page as it is. A constant becomes one by itself. No other text is converted, so text of
-// hosts, Ironic and askers is always escaped.
+// markup is text that stands in a page as it is. A constant becomes one by itself. No other text is converted, so
+// text of hosts, Ironic and askers is always escaped.
 type markup string
 
 // document is HTML as it is written.

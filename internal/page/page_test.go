@@ -123,8 +123,7 @@ func letters(text string) string {
 	}, text)
 }
 
-// TestNothingOfOthersBecomesMarkup: whatever hosts and Ironic write, the page has the same elements
-// and attributes.
+// TestNothingOfOthersBecomesMarkup: whatever hosts and Ironic write, the page has the same elements and attributes.
 func TestNothingOfOthersBecomesMarkup(t *testing.T) {
 	for name, write := range map[string]func(string) string{
 		"overview": func(text string) string { return Overview(viewOf(text)) },

@@ -11,9 +11,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Access finds out who the holder of a bearer token is, "" for nobody, and whether they may do verb, the HTTP method in
-// lower case, on the path of a URL. from is the address at the other end of the connection, the zero Addr where that is
-// unknown. An error means that nobody knows. It is safe for concurrent use and bounds its own time and cost.
+// Access finds out who the holder of a bearer token is, "" for nobody, and whether they may do verb, the HTTP method
+// in lower case, on the path of a URL. from is the address at the other end of the connection, the zero Addr where
+// that is unknown. An error means that nobody knows. It is safe for concurrent use and bounds its own time and cost.
 type Access interface {
 	Check(ctx context.Context, from netip.Addr, token, path, verb string) (user string, allowed bool, err error)
 }
@@ -24,8 +24,8 @@ type gate struct {
 	names  *httpserve.Names // then: by which the listener may be asked; nil: any
 }
 
-// let reports whether r may go on, and as which request; else it has answered. Nothing is said about paths and methods
-// to who may not use them.
+// let reports whether r may go on, and as which request; else it has answered. Nothing is said about paths and
+// methods to who may not use them.
 func (g *gate) let(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if g.access != nil {
 		return allowed(g.access, w, r)
@@ -61,8 +61,7 @@ func allowed(access Access, w http.ResponseWriter, r *http.Request) (*http.Reque
 	return nil, false
 }
 
-// remote is the address that r came from. What a proxy in between says is not looked at:
-// anybody may say so.
+// remote is the address that r came from. What a proxy in between says is not looked at: anybody may say so.
 func remote(r *http.Request) netip.Addr {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -99,8 +98,8 @@ func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 	return log.With(about...)
 }
 
-// leader lets h answer only where this process decides. It may end to do so
-// at any moment after: the decision knows that better.
+// leader lets h answer only where this process decides. It may end to do so at any moment after: the decision knows
+// that better.
 func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.opts.Leading() {

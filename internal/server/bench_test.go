@@ -16,14 +16,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// BenchmarkIsReadyLoopback asks 2,000 times a second over loopback with our own
-// client, from as many connections as BMO has workers. p50 and p99 count from the
-// moment an ask was sent; due-p99 from the moment it was due, which adds the timers
-// of the asking side and shows whether a slow answer delayed later asks. The
-// decision is the real one: 20 slots are taken and everybody else waits.
+// BenchmarkIsReadyLoopback asks 2,000 times a second over loopback with our own client, from as many connections as
+// BMO has workers. p50 and p99 count from the moment an ask was sent; due-p99 from the moment it was due, which adds
+// the timers of the asking side and shows whether a slow answer delayed later asks. The decision is the real one: 20
+// slots are taken and everybody else waits.
 //
-// bare-p99 is the same against a handler that decides nothing, directly before: what
-// the machine and net/http take by themselves.
+// bare-p99 is the same against a handler that decides nothing, directly before: what the machine and net/http take by
+// themselves.
 func BenchmarkIsReadyLoopback(b *testing.B) {
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -48,8 +47,8 @@ func BenchmarkIsReadyLoopback(b *testing.B) {
 	}
 }
 
-// askAtRate asks b.N times, 2,000 times a second, and returns how long each answer
-// took from when it was sent, and from when it was due.
+// askAtRate asks b.N times, 2,000 times a second, and returns how long each answer took from when it was sent, and
+// from when it was due.
 func askAtRate(b *testing.B, url string) (sent, due []time.Duration) {
 	const perSecond, workers = 2000, 32
 	client, err := api.NewClient(url)

@@ -7,6 +7,6 @@
 //	:9441  /healthz, /readyz ─────────> Decider.Status
 //	:8444  /metrics ──────────────────> Options.Metrics (internal/metrics), which reads Server.Status
 //
-// It decides nothing and keeps no state of the throttle's. A denial is a 200;
-// every answer that is not 2xx has the body {"error":{…}}.
+// It decides nothing and keeps no state of the throttle's. A denial is a 200; every answer that is not 2xx has the
+// body {"error":{…}}.
 package server

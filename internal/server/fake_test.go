@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ Decider = (*admission.Controller)(nil)
 
-// fake is a Decider that says what it is told to say, and notes what it was asked. Unless it is still its revision moves
-// with each look.
+// fake is a Decider that says what it is told to say, and notes what it was asked. Unless it is still its revision
+// moves with each look.
 type fake struct {
 	first    chan struct{}
 	answer   api.Answer

@@ -13,9 +13,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// readJSON reads a body of at most limit bytes, or answers what is wrong with it and
-// reports false. The content type is demanded of an empty one too: a page of
-// another site cannot send it without asking us first, which we refuse.
+// readJSON reads a body of at most limit bytes, or answers what is wrong with it and reports false. The content type
+// is demanded of an empty one too: a page of another site cannot send it without asking us first, which we refuse.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		writeError(w, http.StatusUnsupportedMediaType, "", "Content-Type must be application/json")
@@ -33,8 +32,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool
 	return body, true
 }
 
-// readChange is readJSON for what an operator changes. Browsers that say where a
-// request comes from are held to it.
+// readChange is readJSON for what an operator changes. Browsers that say where a request comes from are held to it.
 func readChange(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if err := sameOrigin.Check(r); err != nil {
 		writeError(w, http.StatusForbidden, "", "a page of another site must not change anything here")
@@ -47,8 +45,8 @@ var sameOrigin = http.NewCrossOriginProtection()
 
 const internalError = "internal error; the log has the details"
 
-// writeJSON sends v with code. The whole body is built before the first byte,
-// so that a fault cannot cut an answer in two.
+// writeJSON sends v with code. The whole body is built before the first byte, so that a fault cannot cut an answer in
+// two.
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {

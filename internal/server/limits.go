@@ -8,8 +8,8 @@ const (
 	maxChangeBody  = 4 << 10  // bytes of the other requests
 	maxHeaderBytes = 16 << 10
 
-	// fewConns is how many connections the listeners for health and metrics have at the
-	// same time, which few ask; the others have httpserve.MaxConns.
+	// fewConns is how many connections the listeners for health and metrics have at the same time, which few ask; the
+	// others have httpserve.MaxConns.
 	fewConns = 128
 
 	// Hosts that GET /v1/queue shows of each pool, unless told, and at most.
@@ -21,11 +21,10 @@ const (
 	writeTimeout      = 15 * time.Second
 	idleTimeout       = 2 * time.Minute
 
-	// firstPollWait is how long an ask waits for the first complete poll.
-	// The client gives up after 2 s.
+	// firstPollWait is how long an ask waits for the first complete poll. The client gives up after 2 s.
 	firstPollWait = time.Second
 
-	// drainTimeout is how long requests in flight may take after the end was
-	// asked for; what is left then is cut, so that all is over within 5 s.
+	// drainTimeout is how long requests in flight may take after the end was asked for; what is left then is cut, so
+	// that all is over within 5 s.
 	drainTimeout = 4 * time.Second
 )

@@ -143,8 +143,8 @@ func TestOpenAPIHasEveryRouteAndBound(t *testing.T) {
 	}
 }
 
-// TestOpenAPIHasEveryField holds the schemas to the types of pkg/api: fields, their types and words, and which of them
-// are always there.
+// TestOpenAPIHasEveryField holds the schemas to the types of pkg/api: fields, their types and words, and which of
+// them are always there.
 func TestOpenAPIHasEveryField(t *testing.T) {
 	operations, schemas := openAPI(t)
 	c := comparison{t, schemas, map[string]bool{}}

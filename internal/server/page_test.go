@@ -82,8 +82,8 @@ func TestPagesShareWhatTheyShow(t *testing.T) {
 	})
 }
 
-// The page has buttons for users who may use them: for all where no token is asked for, else by what Access says of just
-// that path; for none on a replica that does not decide.
+// The page has buttons for users who may use them: for all where no token is asked for, else by what Access says of
+// just that path; for none on a replica that does not decide.
 func TestPageHasButtonsForUsersWhoMayUseThem(t *testing.T) {
 	f := seen()
 	f.why.Hold = &api.Hold{Namespace: "metal3", Name: "a", NodeUUID: "u-1", Held: true}

@@ -34,8 +34,8 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, wholeQueue(q))
 }
 
-// parseQueueQuery refuses what it does not know, as the ask does: a misspelt
-// parameter would show something else than was meant.
+// parseQueueQuery refuses what it does not know, as the ask does: a misspelt parameter would show something else than
+// was meant.
 func parseQueueQuery(raw string) (api.QueueQuery, *api.FieldError) {
 	q := api.QueueQuery{Limit: queueRows}
 	values, err := url.ParseQuery(raw)

@@ -40,8 +40,8 @@ func (s *Server) apiRoutes() routes {
 	}
 }
 
-// localRoutes are those of the API and of profiles: where the time and the memory of the process go. One request for a
-// profile costs seconds of a core, so they are on the local listener alone.
+// localRoutes are those of the API and of profiles: where the time and the memory of the process go. One request for
+// a profile costs seconds of a core, so they are on the local listener alone.
 func (s *Server) localRoutes() routes {
 	all := routes{
 		"GET /debug/pprof/{$}":       pprof.Index,

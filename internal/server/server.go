@@ -14,8 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
-// Decider is what the server needs of the decision. Its methods are safe for
-// concurrent use and do not block.
+// Decider is what the server needs of the decision. Its methods are safe for concurrent use and do not block.
 type Decider interface {
 	// IsReady decides about a valid, normalized ask.
 	IsReady(now time.Time, ask api.Ask) api.Answer
@@ -33,14 +32,13 @@ type Decider interface {
 	Why(now time.Time, namespace, name string) api.Why
 	// Holds shows the failed hosts.
 	Holds(now time.Time) api.Holds
-	// ReleaseHold ends the hold of a host, of whatever episode when that is "". The
-	// error is api.ErrNoHold or an *api.EpisodeError.
+	// ReleaseHold ends the hold of a host, of whatever episode when that is "". The error is api.ErrNoHold or an
+	// *api.EpisodeError.
 	ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error)
 	// Breakers shows the circuit breakers.
 	Breakers(now time.Time) api.Breakers
-	// ResetBreaker closes the breaker of a scope, TripBreaker opens it for d, or for
-	// its recovery time when d is 0. The error is api.ErrNoBreaker or an
-	// *api.FieldError.
+	// ResetBreaker closes the breaker of a scope, TripBreaker opens it for d, or for its recovery time when d is 0.
+	// The error is api.ErrNoBreaker or an *api.FieldError.
 	ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error)
 	TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error)
 	// FirstPoll is closed after the first complete poll.
@@ -54,15 +52,15 @@ const findNodeTimeout = 1500 * time.Millisecond
 type Options struct {
 	Decider Decider
 	Version string
-	// Settings are the effective ones, without secrets. It is called for each
-	// status, because some change while running.
+	// Settings are the effective ones, without secrets. It is called for each status, because some change while
+	// running.
 	Settings func() map[string]string
 	// Cluster is what the status shows of the cluster; nil, or nil from it: nothing.
 	Cluster func() *api.Cluster
 	// Warnings are added to those of the Decider.
 	Warnings func() []string
-	// Access is asked about every request to the API, the page too; nil: everybody may
-	// do everything. It needs TLS: a token must not travel in the clear.
+	// Access is asked about every request to the API, the page too; nil: everybody may do everything. It needs TLS: a
+	// token must not travel in the clear.
 	Access Access
 	// TLS is how the API is served; nil: plain HTTP.
 	TLS *tls.Config
@@ -71,21 +69,20 @@ type Options struct {
 	MetricsTLS    *tls.Config
 	// Address is where the API listens, as LISTEN_ADDRESS has it.
 	Address string
-	// Leading reports whether this process decides; Standby tells why it does not, such as "throttle-1 leads". They are
-	// called for each request and must not block. nil: it always does.
+	// Leading reports whether this process decides; Standby tells why it does not, such as "throttle-1 leads". They
+	// are called for each request and must not block. nil: it always does.
 	Leading func() bool
 	Standby func() (why string)
-	// CouldLead tells of a process that does not decide whether it stands by and could take
-	// over: then it is ready. It must not block. nil: it could not.
+	// CouldLead tells of a process that does not decide whether it stands by and could take over: then it is ready.
+	// It must not block. nil: it could not.
 	CouldLead func() bool
 	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where it
 	// does not decide. nil: never.
 	Observe func() bool
-	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none.
-	// nil: nobody can be asked.
+	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none. nil: nobody can be
+	// asked.
 	FindNode func(ctx context.Context, key string) (state string, found bool, err error)
-	// Save makes released holds last; it is called before a release is answered. nil:
-	// there is nothing to save.
+	// Save makes released holds last; it is called before a release is answered. nil: there is nothing to save.
 	Save func() error
 	// Planner answers GET /v1/plan; nil: nothing is planned.
 	Planner Planner

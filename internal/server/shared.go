@@ -11,14 +11,14 @@ import (
 const (
 	// statusMaxAge bounds what only the clock changes in a status: its ages.
 	statusMaxAge = time.Second
-	// lockShare is one part in so many of the time in which readers may have the
-	// decision's lock, and lockPause the longest pause for that.
+	// lockShare is one part in so many of the time in which readers may have the decision's lock, and lockPause the
+	// longest pause for that.
 	lockShare = 20
 	lockPause = time.Second
 )
 
-// shared caches what list reads of the decision, for all readers: it is read once for each change,
-// however many want it, and when nothing has changed from no lock at all.
+// shared caches what list reads of the decision, for all readers: it is read once for each change, however many want
+// it, and when nothing has changed from no lock at all.
 func shared[K comparable, V any](d Decider, list func(context.Context, K) (V, error)) (*snapshot.Cache[K, V], error) {
 	return snapshot.New(snapshot.Options[K, V]{
 		Generation: func(K) snapshot.Generation { return snapshot.Generation(d.Revision()) },
@@ -55,9 +55,9 @@ func (s *Server) decided() api.Status {
 	return snap.Value()
 }
 
-// gentle keeps readers from the decision's lock: one at a time has it, and after it
-// nobody for a while, so that however many read, decisions have nearly all of the time.
-// There is one for the status, which is shared, and one for all that is not.
+// gentle keeps readers from the decision's lock: one at a time has it, and after it nobody for a while, so that
+// however many read, decisions have nearly all of the time. There is one for the status, which is shared, and one for
+// all that is not.
 type gentle struct {
 	next chan time.Time // who takes it may read from then on, and puts the next one back
 }

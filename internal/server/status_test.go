@@ -57,8 +57,8 @@ func TestWordsOfOutcomesAreIronics(t *testing.T) {
 	}
 }
 
-// However many read the status, the decision is read once for each change, and once a second for its ages. A reader after
-// a change reads the change.
+// However many read the status, the decision is read once for each change, and once a second for its ages. A reader
+// after a change reads the change.
 func TestReadersShareOneStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := seen()

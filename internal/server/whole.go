@@ -7,9 +7,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Lists are never null in the JSON, and counts by the words of a closed set have all of
-// them: metrics are read from them too, and a series must not begin with its first event.
-// What the Decider has given may be its own, so nothing in it is changed.
+// Lists are never null in the JSON, and counts by the words of a closed set have all of them: metrics are read from
+// them too, and a series must not begin with its first event. What the Decider has given may be its own, so nothing
+// in it is changed.
 
 // list is given, or an empty list.
 func list[T any](given []T) []T {

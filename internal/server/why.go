@@ -10,8 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// why answers GET /v1/why/{namespace}/{name}: the story of one host. Ironic is asked only about
-// a host that is not known.
+// why answers GET /v1/why/{namespace}/{name}: the story of one host. Ironic is asked only about a host that is not
+// known.
 func (s *Server) why(w http.ResponseWriter, r *http.Request) { writeJSON(w, http.StatusOK, s.story(r)) }
 
 // story is that of the host in the path of r.

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of an Ask, in bytes. Longer texts are refused, not cut: a cut name
-// would be another host.
+// Bounds of an Ask, in bytes. Longer texts are refused, not cut: a cut name would be another host.
 const (
 	maxNamespace      = 63  // of a Kubernetes label, which a namespace is
 	maxName           = 253 // of a Kubernetes name
@@ -19,8 +18,8 @@ const (
 // maxErrors is the most failures that make a difference.
 const maxErrors = 9
 
-// What texts look like. Nothing else is in a name of Kubernetes, nor can it be in that of a node of Ironic, but for the
-// '~' that parts namespace and name there. U+FFFD is what stands in for bytes that are no UTF-8.
+// What texts look like. Nothing else is in a name of Kubernetes, nor can it be in that of a node of Ironic, but for
+// the '~' that parts namespace and name there. U+FFFD is what stands in for bytes that are no UTF-8.
 var (
 	uuidForm  = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	nameForm  = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
@@ -56,8 +55,8 @@ func fieldError(field, value, rule string) error {
 	return &FieldError{Field: field, Value: value, Rule: rule}
 }
 
-// Validate reports the first field of a that cannot be used, as a *FieldError,
-// or nil. Counts are never wrong; see Normalize.
+// Validate reports the first field of a that cannot be used, as a *FieldError, or nil. Counts are never wrong; see
+// Normalize.
 func (a Ask) Validate() error {
 	switch {
 	case a.Op == "":
@@ -92,8 +91,8 @@ func (a Ask) Validate() error {
 	return nil
 }
 
-// Normalize returns a as the decision sees it: counts within 0..9, UUID
-// and conductor group in lower case, as Ironic has them.
+// Normalize returns a as the decision sees it: counts within 0..9, UUID and conductor group in lower case, as Ironic
+// has them.
 func (a Ask) Normalize() Ask {
 	a.ErrorCount = min(max(a.ErrorCount, 0), maxErrors)
 	a.ProvisioningFailCount = min(max(a.ProvisioningFailCount, 0), maxErrors)

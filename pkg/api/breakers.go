@@ -8,8 +8,7 @@ type Breakers struct {
 	Breakers []Breaker `json:"breakers"` // by scope
 }
 
-// Breaker is the circuit breaker of one scope. The first nine fields are those of
-// the proposal, durations in seconds.
+// Breaker is the circuit breaker of one scope. The first nine fields are those of the proposal, durations in seconds.
 type Breaker struct {
 	State               string    `json:"state"` // CLOSED, OPEN, HALF_OPEN
 	RecentFailures      int       `json:"recentFailures"`
@@ -30,27 +29,23 @@ type Breaker struct {
 	ProbeLimit int `json:"probeLimit"`
 	// Tripped tells that somebody opened it by hand.
 	Tripped bool `json:"tripped,omitempty"`
-	// Causes of the failures that count, the commonest first. In OPEN and HALF_OPEN
-	// they are those that opened it.
+	// Causes of the failures that count, the commonest first. In OPEN and HALF_OPEN they are those that opened it.
 	Causes []BreakerCause `json:"causes"`
 }
 
-// BreakerCause is one text of Ironic's last_error, with what differs from node to
-// node left out.
+// BreakerCause is one text of Ironic's last_error, with what differs from node to node left out.
 type BreakerCause struct {
 	Text  string   `json:"text"`
 	Count int      `json:"count"`
 	Hosts []string `json:"hosts"` // up to three
 }
 
-// TripRequest is the body of POST /v1/breakers/{scope}/trip. An empty For means the
-// recovery time of the scope.
+// TripRequest is the body of POST /v1/breakers/{scope}/trip. An empty For means the recovery time of the scope.
 type TripRequest struct {
 	For string `json:"for,omitempty"` // a duration such as "30m"
 }
 
-// BreakerAnswer is what reset and trip answer. Changed is false when the breaker was
-// like that already.
+// BreakerAnswer is what reset and trip answer. Changed is false when the breaker was like that already.
 type BreakerAnswer struct {
 	Changed bool    `json:"changed"`
 	Message string  `json:"message"`

@@ -12,9 +12,8 @@ const (
 	maxTrip = 30 * 24 * time.Hour
 )
 
-// ParseRelease reads the body of POST /v1/holds/{namespace}/{name}/release as
-// strictly as ParseAsk; no body is an empty request. The error is a *FieldError
-// wherever one field is to blame.
+// ParseRelease reads the body of POST /v1/holds/{namespace}/{name}/release as strictly as ParseAsk; no body is an
+// empty request. The error is a *FieldError wherever one field is to blame.
 func ParseRelease(body []byte) (ReleaseRequest, error) {
 	var r ReleaseRequest
 	err := parseOptional(body, "episode", &r.Episode)
@@ -51,8 +50,8 @@ func ParseTrip(body []byte) (TripRequest, error) {
 	return r, nil
 }
 
-// Duration is the time that r asks for, 1s..720h, or 0 when it leaves that to the
-// throttle. The error is a *FieldError.
+// Duration is the time that r asks for, 1s..720h, or 0 when it leaves that to the throttle. The error is a
+// *FieldError.
 func (r TripRequest) Duration() (time.Duration, error) {
 	if r.For == "" {
 		return 0, nil

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -19,11 +18,9 @@ import (
 const (
 	// DefaultTimeout bounds a whole call: connect, ask, answer.
 	DefaultTimeout = 2 * time.Second
-	// PlanTimeout bounds the calls that make a plan: the throttle reads the cluster for
-	// them, for at most a minute.
+	// PlanTimeout bounds the calls that make a plan: the throttle reads the cluster for them, for at most a minute.
 	PlanTimeout = 75 * time.Second
-	// maxBody bounds an answer and maxStatus what names hosts, such as all that
-	// hold a slot; bytes.
+	// maxBody bounds an answer and maxStatus what names hosts, such as all that hold a slot; bytes.
 	maxBody   = 1 << 20
 	maxStatus = 64 << 20
 	// maxState bounds the state that a plan is made of, which has every pod.
@@ -32,22 +29,23 @@ const (
 	maxIdle = 32
 )
 
-// Client asks a throttle. Make one with NewClient and keep it: it reuses its
-// connections. All methods are safe for concurrent use.
+// Client asks a throttle. Make one with NewClient and keep it: it reuses its connections. All methods are safe for
+// concurrent use.
 type Client struct {
 	base    string
 	http    *http.Client
 	timeout time.Duration
 	planned time.Duration // timeout of calls that make a plan
 	rootCAs string        // file; "" = the system's
-	token   *tokenFile    // nil: none
+
+	tokenFile string // "" = no token is shown
 }
 
 // Option changes a Client while it is made.
 type Option func(*Client)
 
-// WithTimeout bounds each whole call by d instead of DefaultTimeout and PlanTimeout. d <= 0 is
-// ignored: a call without a bound would hang the caller's worker.
+// WithTimeout bounds each whole call by d instead of DefaultTimeout and PlanTimeout. d <= 0 is ignored: a call
+// without a bound would hang the caller's worker.
 func WithTimeout(d time.Duration) Option {
 	return func(c *Client) {
 		if d > 0 {
@@ -56,8 +54,7 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithHTTPClient sends through h, for a transport of one's own.
-// The time-out of the Client still bounds each call.
+// WithHTTPClient sends through h, for a transport of one's own. The time-out of the Client still bounds each call.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *Client) {
 		if h != nil {
@@ -66,9 +63,8 @@ func WithHTTPClient(h *http.Client) Option {
 	}
 }
 
-// NewClient returns a Client of the throttle at baseURL, such as
-// http://127.0.0.1:8087. Unless WithHTTPClient says otherwise it uses no proxy
-// (a throttle is a neighbour) and follows no redirect.
+// NewClient returns a Client of the throttle at baseURL, such as http://127.0.0.1:8087. Unless WithHTTPClient says
+// otherwise it uses no proxy (a throttle is a neighbour) and follows no redirect.
 func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(baseURL))
 	switch {
@@ -103,135 +99,81 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// IsReady asks whether a host may start. A no is an Answer, not an error; its
-// RetryAfterSeconds says when to ask again. With an error nobody knows what was decided
-// and the Answer's Ready is always false: who goes on in spite of it gives the
-// limit up. Errors are a *FieldError (nothing was sent), an *Error (the
-// throttle's own), or wrap ErrUnreachable or ErrBadAnswer.
-//
-// A yes takes a slot for this host until its work has ended, so ask only for
-// what is going to be done now, and ask again before each further phase: a host
-// that holds a slot is told yes at once.
-func (c *Client) IsReady(ctx context.Context, ask Ask) (Answer, error) {
-	ask = ask.Normalize()
-	if err := ask.Validate(); err != nil {
-		return Answer{}, err
-	}
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return Answer{}, fmt.Errorf("ask: %w", err)
-	}
-	return c.answer(ctx, http.MethodPost, body)
-}
-
-// Vacancy asks whether any slot is free, for no host in particular. It takes
-// nothing, so a yes is a guess that many may be given at once; IsReady is the
-// question to ask before work starts.
-func (c *Client) Vacancy(ctx context.Context) (Answer, error) {
-	return c.answer(ctx, http.MethodGet, nil)
-}
-
-// answer calls isready and lets nothing through that the throttle cannot have
-// said. A reason that is new to us is a no.
-func (c *Client) answer(ctx context.Context, method string, body []byte) (Answer, error) {
-	var a Answer
-	if err := c.call(ctx, method, "/v1/isready", body, maxBody, &a); err != nil {
-		return Answer{}, err
-	}
-	if a.Reason == "" || a.Ready != a.Reason.Yes() {
-		return Answer{}, fmt.Errorf("%w: ready %t with reason %q", ErrBadAnswer, a.Ready, a.Reason)
-	}
-	return a, nil
-}
-
-// Status returns everything that the throttle shows. Errors are as in IsReady.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	var s Status
-	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, maxStatus, &s); err != nil {
-		return Status{}, err
-	}
-	return s, nil
-}
-
-// Slots returns who holds a slot. Errors are as in IsReady.
-func (c *Client) Slots(ctx context.Context) (SlotsView, error) {
-	var s SlotsView
-	if err := c.call(ctx, http.MethodGet, "/v1/slots", nil, maxStatus, &s); err != nil {
-		return SlotsView{}, err
-	}
-	return s, nil
-}
-
-// Queue returns who waits, in the order of the queue: at most limit hosts of each
-// pool, 0..1000. Errors are as in IsReady.
-func (c *Client) Queue(ctx context.Context, limit int) (Queue, error) {
-	return c.QueueOf(ctx, QueueQuery{Limit: limit})
-}
-
-// QueueOf returns the hosts of the queues that query wants. Errors are as in IsReady.
-func (c *Client) QueueOf(ctx context.Context, query QueueQuery) (Queue, error) {
-	values := url.Values{"limit": {strconv.Itoa(query.Limit)}}
-	if query.Namespace != "" {
-		values.Set("namespace", query.Namespace)
-	}
-	if query.Reason != "" {
-		values.Set("reason", string(query.Reason))
-	}
-	if query.OnePool {
-		values.Set("pool", query.Pool)
-	}
-	var q Queue
-	if err := c.call(ctx, http.MethodGet, "/v1/queue?"+values.Encode(), nil, maxStatus, &q); err != nil {
-		return Queue{}, err
-	}
-	return q, nil
-}
-
 // CloseIdleConnections closes connections that no call uses.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// call sends one request and decodes a 200 of at most limit bytes into out.
-func (c *Client) call(ctx context.Context, method, path string, body []byte, limit int64, out any) error {
-	return c.callWithin(ctx, c.timeout, method, path, body, limit, out)
+// exchange is a request, and what bounds it.
+type exchange struct {
+	method, path string
+	body         any // nil: none
+	timeout      time.Duration
+	limit        int64 // bytes of the answer
 }
 
-func (c *Client) callWithin(ctx context.Context, timeout time.Duration, method, path string, body []byte, limit int64, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+// get reads path.
+func get[T any](ctx context.Context, c *Client, path string) (T, error) {
+	return call[T](ctx, c, exchange{http.MethodGet, path, nil, c.timeout, maxStatus})
+}
+
+// post sends body to path.
+func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return call[T](ctx, c, exchange{http.MethodPost, path, body, c.timeout, maxStatus})
+}
+
+// call sends one request and decodes a 200. With an error the answer is the zero value.
+func call[T any](ctx context.Context, c *Client, x exchange) (answer T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, x.timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	text, err := c.send(ctx, x)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return answer, err
+	}
+	var decoded T
+	if err := json.Unmarshal(text, &decoded); err != nil {
+		return answer, fmt.Errorf("%w: %w", ErrBadAnswer, err)
+	}
+	return decoded, nil
+}
+
+// send returns the body of a 200.
+func (c *Client) send(ctx context.Context, x exchange) ([]byte, error) {
+	var body []byte
+	if x.body != nil {
+		var err error
+		if body, err = json.Marshal(x.body); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", x.method, x.path, err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, x.method, c.base+x.path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", x.method, x.path, err)
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "ironic-throttle-client")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if err := c.token.authorize(req); err != nil {
-		return err
+	if err := c.authorize(req); err != nil {
+		return nil, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, x.limit+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: reading the answer: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: reading the answer: %w", ErrUnreachable, err)
 	case resp.StatusCode != http.StatusOK:
-		return errorOf(resp.StatusCode, text)
-	case int64(len(text)) > limit:
-		return fmt.Errorf("%w: longer than %d bytes", ErrBadAnswer, limit)
+		return nil, errorOf(resp.StatusCode, text)
+	case int64(len(text)) > x.limit:
+		return nil, fmt.Errorf("%w: longer than %d bytes", ErrBadAnswer, x.limit)
 	}
-	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("%w: %w", ErrBadAnswer, err)
-	}
-	return nil
+	return text, nil
 }
 
-// errorOf is the error in a body, or one made from the code when the body is
-// not ours.
+// errorOf is the error in a body, or one made from the code when the body is not ours.
 func errorOf(code int, body []byte) error {
 	var b ErrorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Error.Message == "" {

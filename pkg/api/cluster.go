@@ -8,8 +8,8 @@ type Cluster struct {
 	Errors map[string]int `json:"hostErrors"` // of these with an error, by errorType
 	// Synced tells that all of them were read once.
 	Synced bool `json:"synced"`
-	// LastError is what is wrong with the watch since BrokenSince; the hosts are then as
-	// they were. Both are absent while all is well.
+	// LastError is what is wrong with the watch since BrokenSince; the hosts are then as they were. Both are absent
+	// while all is well.
 	LastError   string     `json:"lastError,omitempty"`
 	BrokenSince *time.Time `json:"brokenSince,omitempty"`
 
@@ -27,8 +27,8 @@ type Operator struct {
 	Workers     int    `json:"workers,omitempty"`
 	WorkersFrom string `json:"workersFrom,omitempty"`
 	Estimated   bool   `json:"estimated,omitempty"` // nothing sets Workers: they are what BMO's own rule makes of our CPUs
-	// Limit is BMO's own (PROVISIONING_LIMIT), MayReach how many hosts at work it may become
-	// by that rule alone: Limit + Workers - 1.
+	// Limit is BMO's own (PROVISIONING_LIMIT), MayReach how many hosts at work it may become by that rule alone:
+	// Limit + Workers - 1.
 	Limit     int    `json:"limit,omitempty"`
 	MayReach  int    `json:"mayReach,omitempty"`
 	LastError string `json:"lastError,omitempty"`

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 )
 
@@ -21,22 +20,16 @@ const (
 	maxCAFile    = 4 << 20
 )
 
-// WithBearerTokenFile shows the throttle the token in a file, such as that of a service
-// account, with each call. The file is looked at before each call and read again when
-// it has changed; a call without a usable token sends nothing and returns a *FieldError
-// of the field "token file". A token travels by https alone, or to loopback: NewClient
-// refuses other URLs. No redirect is followed with it. "" is ignored.
+// WithBearerTokenFile shows the throttle the token in a file, such as that of a service account, with each call. The
+// file is read before each call; a call without a usable token sends nothing and returns a *FieldError of the field
+// "token file". A token travels by https alone, or to loopback: NewClient refuses other URLs. No redirect is followed
+// with it. "" is ignored.
 func WithBearerTokenFile(path string) Option {
-	return func(c *Client) {
-		if path != "" {
-			c.token = &tokenFile{path: path}
-		}
-	}
+	return func(c *Client) { c.tokenFile = path }
 }
 
-// WithRootCAs believes the certificates in a file, in PEM form, instead of those of the
-// system, in a throttle reached by https. It is read once, by NewClient. "" is ignored.
-// It does not go together with WithHTTPClient.
+// WithRootCAs believes the certificates in a file, in PEM form, instead of those of the system, in a throttle reached
+// by https. It is read once, by NewClient. "" is ignored. It does not go together with WithHTTPClient.
 func WithRootCAs(file string) Option {
 	return func(c *Client) { c.rootCAs = file }
 }
@@ -53,7 +46,7 @@ func (c *Client) secure(base *url.URL, custom bool) error {
 		}
 		c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	if c.token == nil {
+	if c.tokenFile == "" {
 		return nil
 	}
 	if base.Scheme != "https" && !isLoopback(base.Hostname()) {
@@ -83,21 +76,15 @@ func readRootCAs(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// errNoFile is of what is no regular file: to open a FIFO may take for ever.
-var errNoFile = errors.New("is not a regular file")
-
 // readBounded reads a regular file of at most limit bytes.
 func readBounded(path string, limit int64) ([]byte, error) {
-	if is, err := os.Stat(path); err == nil && !is.Mode().IsRegular() {
-		return nil, errNoFile
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a FIFO by now
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a FIFO may take for ever
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
 	defer f.Close()
-	if is, err := f.Stat(); err == nil && !is.Mode().IsRegular() {
-		return nil, errNoFile
+	if is, err := f.Stat(); err != nil || !is.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	switch {
@@ -109,51 +96,19 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// tokenFile is a token that others renew.
-type tokenFile struct {
-	path string
-
-	mu    sync.Mutex // guards the rest
-	read  os.FileInfo
-	token string
-}
-
-// authorize adds the token to req, as it is now.
-func (t *tokenFile) authorize(req *http.Request) error {
-	if t == nil {
+// authorize adds the token in the file to req, as it is now; without a file it adds nothing.
+func (c *Client) authorize(req *http.Request) error {
+	if c.tokenFile == "" {
 		return nil
 	}
-	token, err := t.now()
+	text, err := readBounded(c.tokenFile, maxTokenFile)
+	token := strings.TrimSpace(string(text))
+	if err == nil && (token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })) {
+		err = errors.New("holds no token: one line of visible ASCII")
+	}
 	if err != nil {
-		return &FieldError{Field: "token file", Value: t.path, Rule: err.Error()}
+		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: err.Error()}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	return nil
-}
-
-// now is the token. A file that was replaced is another one, or has another size or
-// time.
-func (t *tokenFile) now() (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	is, err := os.Stat(t.path)
-	if err != nil {
-		return "", fmt.Errorf("cannot be read: %w", err)
-	}
-	if !is.Mode().IsRegular() {
-		return "", errNoFile
-	}
-	if was := t.read; was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime()) {
-		return t.token, nil
-	}
-	text, err := readBounded(t.path, maxTokenFile)
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", errors.New("holds no token: one line of visible ASCII")
-	}
-	t.token, t.read = token, is
-	return token, nil
 }

@@ -182,25 +182,6 @@ func TestRootCAs(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfAccessAreErrors(t *testing.T) {
-	for _, code := range []int{401, 403, 503} {
-		l := newListener(t, false, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(code)
-			fmt.Fprintf(w, `{"error":{"code":%d,"message":"m","reason":"notLeading"}}`, code)
-		})
-		c, err := NewClient(l.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var answer *Error
-		a, err := c.IsReady(t.Context(), Ask{Op: OpProvision, Name: "host"})
-		if !errors.As(err, &answer) || answer.Code != code || answer.Reason != NotLeading || a.Ready {
-			t.Errorf("%d: %+v, %v", code, a, err)
-		}
-		c.CloseIdleConnections()
-	}
-}
-
 // fifo is what blocks whoever opens it until somebody writes.
 func fifo(t *testing.T) string {
 	t.Helper()

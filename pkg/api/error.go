@@ -6,18 +6,16 @@ import (
 	"strings"
 )
 
-// Errors of the Client that are not answers of the throttle. Both mean that
-// it is not known what was decided, and both come with Ready false.
+// Errors of the Client that are not answers of the throttle. Both mean that it is not known what was decided, and
+// both come with Ready false.
 var (
 	// ErrUnreachable: no answer came, or not in time.
 	ErrUnreachable = errors.New("ironic-throttle cannot be reached")
-	// ErrBadAnswer: something answered, but not ironic-throttle as this
-	// package knows it.
+	// ErrBadAnswer: something answered, but not ironic-throttle as this package knows it.
 	ErrBadAnswer = errors.New("not an answer of ironic-throttle")
 )
 
-// Error makes an error answer of the throttle an error: it is what errors.As
-// finds in the errors of a Client.
+// Error makes an error answer of the throttle an error: it is what errors.As finds in the errors of a Client.
 func (e *Error) Error() string {
 	if e.Field != "" && !strings.HasPrefix(e.Message, e.Field+": ") {
 		return fmt.Sprintf("ironic-throttle answered %d: %s: %s", e.Code, e.Field, e.Message)

@@ -2,15 +2,14 @@ package api
 
 import "time"
 
-// Holds is the body of GET /v1/holds: the failed hosts that are left alone for a
-// human to look at, and the pools in which too many have failed (docs/behaviour.md).
+// Holds is the body of GET /v1/holds: the failed hosts that are left alone for a human to look at, and the pools in
+// which too many have failed (docs/behaviour.md).
 type Holds struct {
-	// Timeout is FAILED_HOST_HOLDOFF, "0s" when hosts are held only where
-	// HOLDOFF_HOSTS names them; Stage is retry or remediate.
+	// Timeout is FAILED_HOST_HOLDOFF, "0s" when hosts are held only where HOLDOFF_HOSTS names them; Stage is retry or
+	// remediate.
 	Timeout string `json:"timeout"`
 	Stage   string `json:"stage"`
-	// Hosts have failed and not gone well since: held ones first, by the end of their
-	// hold, then the others by name.
+	// Hosts have failed and not gone well since: held ones first, by the end of their hold, then the others by name.
 	Hosts []Hold `json:"hosts"`
 	// Pools are those for which MAX_FAILED is set to less than all.
 	Pools []PoolFailures `json:"pools"`
@@ -49,14 +48,12 @@ type PoolFailures struct {
 	Paused  bool   `json:"paused"`
 }
 
-// ReleaseRequest is the body of POST /v1/holds/{namespace}/{name}/release. An empty
-// Episode means the present one.
+// ReleaseRequest is the body of POST /v1/holds/{namespace}/{name}/release. An empty Episode means the present one.
 type ReleaseRequest struct {
 	Episode string `json:"episode,omitempty"`
 }
 
-// ReleaseAnswer is what it answers. Released is false when nothing was held any
-// more: releasing twice is no error.
+// ReleaseAnswer is what it answers. Released is false when nothing was held any more: releasing twice is no error.
 type ReleaseAnswer struct {
 	Released bool   `json:"released"`
 	Message  string `json:"message"`

@@ -10,11 +10,9 @@ import (
 	"strconv"
 )
 
-// ParseAsk reads the body of POST /v1/isready strictly: one JSON object and
-// nothing behind it, only known fields in exactly their spelling, each once. A
-// misspelt field would otherwise be a host that quietly asks for less than it
-// meant. The error is a *FieldError wherever one field is to blame. The Ask is
-// normalized and valid.
+// ParseAsk reads the body of POST /v1/isready strictly: one JSON object and nothing behind it, only known fields in
+// exactly their spelling, each once. A misspelt field would otherwise be a host that quietly asks for less than it
+// meant. The error is a *FieldError wherever one field is to blame. The Ask is normalized and valid.
 func ParseAsk(body []byte) (Ask, error) {
 	var a Ask
 	err := parseObject(body, map[string]any{
@@ -80,8 +78,8 @@ func parseObject(body []byte, fields map[string]any) error {
 	return nil
 }
 
-// count is a JSON number in any of its forms, such as 1e3, clamped to what an int32 holds: the largest counts all mean
-// the same.
+// count is a JSON number in any of its forms, such as 1e3, clamped to what an int32 holds: the largest counts all
+// mean the same.
 type count int
 
 // UnmarshalJSON implements json.Unmarshaler.

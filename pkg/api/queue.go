@@ -1,10 +1,9 @@
 package api
 
-// Queue is the body of GET /v1/queue: who waits, in which order, and why that
-// order.
+// Queue is the body of GET /v1/queue: who waits, in which order, and why that order.
 type Queue struct {
-	// Pools are the limits that have a queue of their own: first "", the total,
-	// then conductor groups by name, then "virtual-media".
+	// Pools are the limits that have a queue of their own: first "", the total, then conductor groups by name, then
+	// "virtual-media".
 	Pools []PoolQueue `json:"pools"`
 }
 
@@ -12,7 +11,7 @@ type Queue struct {
 type QueueQuery struct {
 	Limit     int    // of hosts of each pool, 0..1000
 	Namespace string // of the hosts
-	Reason    Reason // of their last answer
+	Reason    Reason // that they were told last
 	// Pool is the one whose queue is wanted, if OnePool is set: "" is the total.
 	Pool    string
 	OnePool bool
@@ -30,19 +29,18 @@ type PoolQueue struct {
 
 	Waiting int `json:"waiting"` // hosts in line for a slot
 	Due     int `json:"due"`     // of these, those that were overtaken so often that a free slot is kept for them
-	// Silent hosts have not asked for too long; Stopped ones are kept from starting by a hold, a breaker or a pause. Both keep
-	// their place, and are not in line.
+	// Silent hosts have not asked for too long; Stopped ones are kept from starting by a hold, a breaker or a pause.
+	// Both keep their place, and are not in line.
 	Silent  int `json:"silent"`
 	Stopped int `json:"stopped"`
 
-	// MeanSlotSeconds is for how long a host holds a slot on average; absent, and 0, until
-	// enough slots have ended since the start to tell.
+	// MeanSlotSeconds is for how long a host holds a slot on average; absent, and 0, until enough slots have ended
+	// since the start to tell.
 	MeanSlotSeconds float64 `json:"meanSlotSeconds,omitempty"`
 
 	FailingOpen bool `json:"failingOpen"` // a failing host may get a slot
-	// FailingAllowed is how many failing hosts may hold slots:
-	// a quarter of the slots while healthy hosts want slots, more when they do not. FailingHeld
-	// is how many do; it may be more, as no slot is taken away.
+	// FailingAllowed is how many failing hosts may hold slots: a quarter of the slots while healthy hosts want slots,
+	// more when they do not. FailingHeld is how many do; it may be more, as no slot is taken away.
 	FailingAllowed int `json:"failingAllowed"`
 	FailingHeld    int `json:"failingHeld"`
 
@@ -50,12 +48,12 @@ type PoolQueue struct {
 	PlannedHeld    int `json:"plannedHeld"`
 	PlannedAllowed int `json:"plannedAllowed"`
 
-	// Tenants that have hosts in the queue or slots, those with the most hosts in
-	// the queue first; cut off at the limit of the query, or at 100.
+	// Tenants that have hosts in the queue or slots, those with the most hosts in the queue first; cut off at the
+	// limit of the query, or at 100.
 	Tenants     []TenantQueue `json:"tenants"`
 	TenantCount int           `json:"tenantCount"` // how many there are
-	// Hosts are in the order of the queue, cut off at the limit of the query. With a namespace or a
-	// reason in the query silent and stopped ones follow.
+	// Hosts are in the order of the queue, cut off at the limit of the query. With a namespace or a reason in the
+	// query silent and stopped ones follow.
 	Hosts []QueuedHost `json:"hosts"`
 	// Matching is how many hosts match the namespace and the reason of the query; 0 without these.
 	Matching int `json:"matching,omitempty"`
@@ -77,14 +75,14 @@ type QueuedHost struct {
 	Name     string `json:"name,omitempty"`
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Tenant   string `json:"tenant"`
-	// Reason is that of its last answer; "" when that is not known.
+	// Reason is what it was told last; "" when that is not known.
 	Reason Reason `json:"reason,omitempty"`
 	Lane   string `json:"lane"` // healthy, failing; planned of one that stands in no queue
 	Errors int    `json:"errors"`
 	Due    bool   `json:"due"`
-	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from
-	// its last one. ExpectSeconds is until the slot as far as one can tell: half of all hosts in
-	// its place have one by then, 90 % within AtMostSeconds; nil until enough slots have ended.
+	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from its last one. ExpectSeconds is until
+	// the slot as far as one can tell: half of all hosts in its place have one by then, nine of ten within
+	// AtMostSeconds; nil until enough slots have ended.
 	WaitedSeconds float64  `json:"waitedSeconds"`
 	SilentSeconds float64  `json:"silentSeconds"`
 	ExpectSeconds *float64 `json:"expectSeconds,omitempty"`
@@ -95,8 +93,8 @@ type QueuedHost struct {
 type Turns struct {
 	// Waits is the histogram of the time from a host's entry to its grant.
 	Waits WaitHistogram `json:"waits"`
-	// Waiting are the hosts that want a slot now, by lane and tenant. Beyond a
-	// number of tenants the others share the name "(others)".
+	// Waiting are the hosts that want a slot now, by lane and tenant. Beyond a number of tenants the others share the
+	// name "(others)".
 	Waiting []WaitingCount `json:"waiting"`
 	// Stopped are the hosts that want a slot and are stopped by a breaker or a pause.
 	Stopped int `json:"stopped"`

@@ -1,20 +1,17 @@
 package api
 
-// HoldCounts counts the hosts that have failed and not gone well since; each is in
-// one of both.
+// HoldCounts counts the hosts that have failed and not gone well since; each is in one of both.
 type HoldCounts struct {
 	Held   int `json:"held"`   // left alone for a human to look at
 	Failed int `json:"failed"` // not held, not any more, or released
 }
 
-// Storm is what GET /v1/status shows of the failure policy beside Breakers and Holds. All
-// counts are since the start of the process and only grow.
+// Storm is what GET /v1/status shows of the failure policy beside Breakers and Holds. All counts are since the start
+// of the process and only grow.
 type Storm struct {
-	// Opened counts how often breakers opened, by the kind of their scope: one of
-	// ScopeKinds.
+	// Opened counts how often breakers opened, by the kind of their scope: one of ScopeKinds.
 	Opened map[string]uint64 `json:"opened"`
-	// HoldsBegun counts hosts that were held; HoldsReleased how holds ended, by one
-	// of HoldEnds.
+	// HoldsBegun counts hosts that were held; HoldsReleased how holds ended, by one of HoldEnds.
 	HoldsBegun    uint64            `json:"holdsBegun"`
 	HoldsReleased map[string]uint64 `json:"holdsReleased"`
 	// Outcomes counts ended work. What never happened may be left out.
@@ -31,20 +28,19 @@ type OutcomeCount struct {
 	Count  uint64 `json:"count"`
 }
 
-// ScopeKinds lists the kinds of scopes that a breaker can watch: a scope is
-// "ironic", or begins with another of them and a colon.
+// ScopeKinds lists the kinds of scopes that a breaker can watch: a scope is "ironic", or begins with another of them
+// and a colon.
 func ScopeKinds() []string { return []string{"ironic", "group", "image"} }
 
 // BreakerStates lists the states of a breaker.
 func BreakerStates() []string { return []string{"CLOSED", "OPEN", "HALF_OPEN"} }
 
-// HoldEnds lists how a hold ends: released by hand, by a change of the
-// host's spec, as its time is over, as the host has gone well,
-// or with the host.
+// HoldEnds lists how a hold ends: released by hand, by a change of the host's spec, as its time is over, as the host
+// has gone well, or with the host.
 func HoldEnds() []string { return []string{"hand", "spec", "time", "success", "gone"} }
 
-// OutcomeResults lists how work ends. A neutral end says nothing about Ironic: the
-// node vanished, or somebody aborted it.
+// OutcomeResults lists how work ends. A neutral end says nothing about Ironic: the node vanished, or somebody aborted
+// it.
 func OutcomeResults() []string { return []string{"success", "failure", "neutral"} }
 
 // OutcomeWorks lists the work that has an outcome.
@@ -52,6 +48,5 @@ func OutcomeWorks() []string {
 	return []string{"inspect", "clean", "deploy", "delete", "rescue", "unrescue", "service"}
 }
 
-// OutcomeOwners lists who started work: a host that had a yes, or one that had not
-// asked.
+// OutcomeOwners lists who started work: a host that had a yes, or one that had not asked.
 func OutcomeOwners() []string { return []string{"ours", "foreign"} }

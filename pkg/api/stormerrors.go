@@ -5,18 +5,17 @@ import (
 	"fmt"
 )
 
-// Errors of releasing holds and of changing breakers by hand, where the decision is
-// made. Over HTTP they become 404 and 409.
+// Errors of releasing holds and of changing breakers by hand, where the decision is made. Over HTTP they become 404
+// and 409.
 var (
 	// ErrNoHold: no failed host of that name is known.
 	ErrNoHold = errors.New("has not failed, or is not known")
-	// ErrNoBreaker: nothing has failed in that scope, it is not watched, or there
-	// are no breakers at all.
+	// ErrNoBreaker: nothing has failed in that scope, it is not watched, or there are no breakers at all.
 	ErrNoBreaker = errors.New("has no breaker")
 )
 
-// EpisodeError refuses the release of another episode than the present one:
-// whoever releases the former has not seen the present one.
+// EpisodeError refuses the release of another episode than the present one: whoever releases the former has not seen
+// the present one.
 type EpisodeError struct {
 	Given   string // the episode that was to be released
 	Present string // the one that the host is in

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Why is the body of GET /v1/why/{namespace}/{name}: the story of one host, for people.
-// Asking for it changes nothing.
+// Why is the body of GET /v1/why/{namespace}/{name}: the story of one host, for people. Asking for it changes
+// nothing.
 type Why struct {
 	Now time.Time `json:"now"`
 	// Host is NAMESPACE/NAME, or the name or UUID of a node that BMO did not name.

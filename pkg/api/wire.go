@@ -4,9 +4,8 @@ import "time"
 
 // Ask is the question "may this host start now?", the body of POST /v1/isready.
 //
-// NodeUUID or Name, and Op are needed. A Name belongs to its Namespace; without
-// one it is a bare node name of Ironic. All other fields make the answer more exact:
-// what is not known is always read cautiously.
+// NodeUUID or Name, and Op are needed. A Name belongs to its Namespace; without one it is a bare node name of Ironic.
+// All other fields make the answer more exact: what is not known is always read cautiously.
 type Ask struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -39,8 +38,8 @@ type Answer struct {
 	RetryAfterSeconds int `json:"retryAfterSeconds"`
 	// Position is the place in the queue, 1 = next; 0 where there is none.
 	Position int `json:"position"`
-	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and
-	// 90 % within AtMostSeconds. Both are 0 with a yes, and where it is not known.
+	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and nine of ten
+	// within AtMostSeconds. Both are 0 with a yes, and where it is not known.
 	ExpectSeconds int    `json:"expectSeconds,omitempty"`
 	AtMostSeconds int    `json:"atMostSeconds,omitempty"`
 	Slots         Slots  `json:"slots"`
@@ -62,19 +61,17 @@ type Occupant struct {
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Pool     string `json:"pool,omitempty"` // conductor group with a limit of its own, or "virtual-media"
-	// Kind is granted (we said yes), adopted (found busy at our start), foreign
-	// (counted, without an ask), booting or exempt (not counted).
+	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, without an ask),
+	// booting or exempt (not counted).
 	Kind  string `json:"kind"`
 	Op    Op     `json:"op,omitempty"`
 	State string `json:"state,omitempty"` // provision state as last seen
 	Busy  bool   `json:"busy"`            // busy in the last view
 	// SinceSeconds is the age of the slot.
 	SinceSeconds float64 `json:"sinceSeconds"`
-	// StateSeconds is for how long a node at work has been in State, as seen; absent where that is
-	// not known.
+	// StateSeconds is for how long a node at work has been in State, as seen; absent where that is not known.
 	StateSeconds float64 `json:"stateSeconds,omitempty"`
-	// Stuck hosts have not moved for STUCK_AFTER; Counted tells whether the
-	// host takes a slot in spite of that.
+	// Stuck hosts have not moved for STUCK_AFTER; Counted tells whether the host takes a slot in spite of that.
 	Stuck   bool `json:"stuck,omitempty"`
 	Counted bool `json:"counted"`
 }
@@ -151,8 +148,7 @@ type Error struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// NotLeading is the Reason of a 503 of a throttle that stands by while another one
-// decides: ask that one.
+// NotLeading is the Reason of a 503 of a throttle that stands by while another one decides: ask that one.
 const NotLeading = "notLeading"
 
 // ErrorBody is the envelope in which an Error travels.

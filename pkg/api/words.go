@@ -37,8 +37,8 @@ const (
 	BMHDeprovisioning        BMHState = "deprovisioning"
 )
 
-// OpFor returns the operation that a BareMetalHost in state s asks for next;
-// false for a state that starts nothing by itself.
+// OpFor returns the operation that a BareMetalHost in state s asks for next; false for a state that starts nothing by
+// itself.
 func OpFor(s BMHState) (Op, bool) {
 	switch s {
 	case BMHRegistering, BMHInspecting:

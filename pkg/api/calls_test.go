@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// sent is a network in memory that keeps what was asked.
+type sent struct {
+	requests []string // method, path and body
+	reply    trip
+}
+
+func (s *sent) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
+	line := r.Method + " " + r.URL.RequestURI() + " " + string(body)
+	if r.Method == http.MethodPost && r.Header.Get("Content-Type") != "application/json" {
+		line += " without its type"
+	}
+	s.requests = append(s.requests, strings.TrimSpace(line))
+	return s.reply(r)
+}
+
+func TestCalls(t *testing.T) {
+	hold := Hold{Name: "host-1", Episode: "e-1", Kind: "deployment", Held: true}
+	breaker := Breaker{Scope: "ironic", State: "OPEN", TimeToRecovery: 9.5}
+	type calls = func(context.Context, *Client) (any, error)
+	for _, row := range []struct {
+		call calls
+		want string // what is sent
+		json string // what is answered
+		got  any
+	}{
+		{func(ctx context.Context, c *Client) (any, error) { return c.Status(ctx) }, "GET /v1/status",
+			`{"version":"v1","slots":{"total":{"limit":20}}}`, Status{Version: "v1", Slots: SlotsView{Total: Slots{Limit: 20}}}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.Slots(ctx) }, "GET /v1/slots",
+			`{"occupants":[{"name":"h"}]}`, SlotsView{Occupants: []Occupant{{Name: "h"}}}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.Queue(ctx, 20) }, "GET /v1/queue?limit=20",
+			`{"pools":[{"waiting":2}]}`, Queue{Pools: []PoolQueue{{Waiting: 2}}}},
+		{func(ctx context.Context, c *Client) (any, error) {
+			return c.QueueOf(ctx, QueueQuery{Namespace: "a b", Reason: ReasonHold, OnePool: true})
+		}, "GET /v1/queue?limit=0&namespace=a+b&pool=&reason=hold", `{}`, Queue{}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.Why(ctx, "", "h") }, "GET /v1/why/-/h", `{"host":"h"}`, Why{Host: "h"}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.Holds(ctx) }, "GET /v1/holds",
+			`{"timeout":"48h","hosts":[{"name":"host-1","episode":"e-1","kind":"deployment","held":true}]}`, Holds{Timeout: "48h", Hosts: []Hold{hold}}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.Breakers(ctx) }, "GET /v1/breakers",
+			`{"enabled":true,"breakers":[{"scope":"ironic","state":"OPEN","timeToRecoverySeconds":9.5}]}`, Breakers{Enabled: true, Breakers: []Breaker{breaker}}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.ReleaseHold(ctx, "metal3", "host-1", "") },
+			"POST /v1/holds/metal3/host-1/release {}", `{"released":true}`, ReleaseAnswer{Released: true}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.ReleaseHold(ctx, "", "a b/c?d", "e-1") },
+			`POST /v1/holds/-/a%20b%2Fc%3Fd/release {"episode":"e-1"}`, `{"released":false}`, ReleaseAnswer{}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.ResetBreaker(ctx, "image:http://x/sums#%") },
+			"POST /v1/breakers/image:http:%2F%2Fx%2Fsums%23%25/reset {}", `{"changed":true}`, BreakerAnswer{Changed: true}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.TripBreaker(ctx, "group:rack1", 0) },
+			"POST /v1/breakers/group:rack1/trip {}", `{"changed":true}`, BreakerAnswer{Changed: true}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.TripBreaker(ctx, "ironic", 90*time.Minute) },
+			`POST /v1/breakers/ironic/trip {"for":"1h30m0s"}`, `{"changed":true}`, BreakerAnswer{Changed: true}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.Plan(ctx) }, "GET /v1/plan",
+			`{"dryRun":true,"method":"Emptiness"}`, Plan{DryRun: true, Method: MethodEmptiness}},
+		{func(ctx context.Context, c *Client) (any, error) { return c.PlanState(ctx) }, "GET /v1/plan/state",
+			`{"version":1, "config":{}}`, json.RawMessage(`{"version":1, "config":{}}`)},
+		{func(ctx context.Context, c *Client) (any, error) { return c.PlanExplanation(ctx, "metal3", "host-1") },
+			"GET /v1/plan/hosts/metal3/host-1", `{"host":"metal3/host-1"}`, PlanExplanation{Host: "metal3/host-1"}},
+	} {
+		net := &sent{reply: says(200, row.json)}
+		got, err := row.call(t.Context(), client(t, net))
+		if !reflect.DeepEqual(got, row.got) || err != nil || !slices.Equal(net.requests, []string{row.want}) {
+			t.Errorf("%+v, %v, want %+v; sent %q, want %q", got, err, row.got, net.requests, row.want)
+		}
+		for _, bad := range []struct {
+			reply trip
+			want  func(error) bool
+		}{
+			{says(200, "<html>"), func(err error) bool { return errors.Is(err, ErrBadAnswer) }},
+			{says(409, `{"error":{"message":"m","field":"episode"}}`), func(err error) bool {
+				e := new(Error)
+				return errors.As(err, &e) && e.Code == 409 && e.Field == "episode"
+			}},
+			{func(*http.Request) (*http.Response, error) { return nil, io.EOF }, func(err error) bool { return errors.Is(err, ErrUnreachable) }},
+		} {
+			if got, err := row.call(t.Context(), client(t, bad.reply)); !bad.want(err) || !reflect.ValueOf(got).IsZero() {
+				t.Errorf("%s: %+v, error %v", row.want, got, err)
+			}
+		}
+	}
+}
+
+func TestWhatCannotBeAChangeIsNotSent(t *testing.T) {
+	for _, row := range []struct {
+		field string
+		call  func(context.Context, *Client) error
+	}{
+		{"name", func(ctx context.Context, c *Client) error { _, err := c.Why(ctx, "ns", ""); return err }},
+		{"name", func(ctx context.Context, c *Client) error { _, err := c.PlanExplanation(ctx, "ns", ""); return err }},
+		{"name", func(ctx context.Context, c *Client) error { _, err := c.ReleaseHold(ctx, "ns", "", ""); return err }},
+		{"episode", func(ctx context.Context, c *Client) error { _, err := c.ReleaseHold(ctx, "ns", "h", "e\n"); return err }},
+		{"scope", func(ctx context.Context, c *Client) error { _, err := c.ResetBreaker(ctx, ""); return err }},
+		{"for", func(ctx context.Context, c *Client) error { _, err := c.TripBreaker(ctx, "ironic", -1); return err }},
+		{"for", func(ctx context.Context, c *Client) error {
+			_, err := c.TripBreaker(ctx, "ironic", 721*time.Hour)
+			return err
+		}},
+	} {
+		net := &sent{reply: says(200, "{}")}
+		err := row.call(t.Context(), client(t, net))
+		if f := new(FieldError); !errors.As(err, &f) || f.Field != row.field || len(net.requests) > 0 {
+			t.Errorf("%s: error %v after %q", row.field, err, net.requests)
+		}
+	}
+}
+
+func TestBodiesOfChanges(t *testing.T) {
+	for _, row := range []struct{ body, episode, length, field string }{
+		{"", "", "", ""},
+		{" \n", "", "", ""},
+		{"{}", "", "", ""},
+		{`{"episode":"e-1"}`, "e-1", "", "episode"},
+		{`{"for":"1s"}`, "", "1s", "for"},
+		{`{"for":"720h"}`, "", "720h", "for"},
+		{`{"for":""}`, "", "", "for"},
+	} {
+		release, err := ParseRelease([]byte(row.body))
+		if f := new(FieldError); row.field == "for" != errors.As(err, &f) || row.field != "for" && err != nil || release.Episode != row.episode {
+			t.Errorf("%q as a release: %+v, %v", row.body, release, err)
+		}
+		trip, err := ParseTrip([]byte(row.body))
+		if f := new(FieldError); row.field == "episode" != errors.As(err, &f) || row.field != "episode" && err != nil || trip.For != row.length {
+			t.Errorf("%q as a trip: %+v, %v", row.body, trip, err)
+		}
+	}
+	for _, body := range []string{"[]", "null", "{", "{}{}", `{"for":null}`, `{"for":1}`, `{"for":"999ms"}`, `{"for":"720h1s"}`, `{"for":"1s","for":"1s"}`, `{"for":"1 h"}`} {
+		if r, err := ParseTrip([]byte(body)); err == nil || r != (TripRequest{}) {
+			t.Errorf("%s: %+v, %v", body, r, err)
+		}
+	}
+}
+
+func TestErrorsNameTheFieldOnce(t *testing.T) {
+	for want, e := range map[string]error{
+		"ironic-throttle answered 400: op: is given twice":     &Error{Code: 400, Field: "op", Message: "op: is given twice"},
+		"ironic-throttle answered 404: name: a has not failed": &Error{Code: 404, Field: "name", Message: "a has not failed"},
+		"ironic-throttle answered 500: m":                      &Error{Code: 500, Message: "m"},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A plan takes longer than an answer to an ask may. A time-out that is set bounds both.
+func TestAPlanHasTimeOfItsOwn(t *testing.T) {
+	for _, row := range []struct {
+		takes time.Duration
+		opts  []Option
+		good  bool
+	}{
+		{time.Minute, nil, true}, {PlanTimeout + time.Second, nil, false},
+		{time.Minute, []Option{WithTimeout(time.Second)}, false}, {time.Minute, []Option{WithTimeout(2 * time.Minute)}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := client(t, trip(func(r *http.Request) (*http.Response, error) {
+				select {
+				case <-time.After(row.takes):
+					return says(200, `{}`)(r)
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				}
+			}), row.opts...)
+			if _, err := c.Plan(t.Context()); (err == nil) != row.good || err != nil && !errors.Is(err, ErrUnreachable) {
+				t.Errorf("%v with %d options: %v", row.takes, len(row.opts), err)
+			}
+			if _, err := c.Status(t.Context()); len(row.opts) == 0 && !errors.Is(err, ErrUnreachable) {
+				t.Errorf("status after %v: %v", row.takes, err)
+			}
+		})
+	}
+}
