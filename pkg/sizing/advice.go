@@ -26,7 +26,7 @@ const (
 func (l *Limiter) Advice(now time.Time) Advice {
 	present := l.target()
 	if l.bad > 0 && now.Sub(l.badAt) < evidenceFor {
-		why := fmt.Sprintf("boots were lost at %s with %d slots taken, and none with %d",
+		why := fmt.Sprintf("boots were lost at %s with %d slots taken, and %d went well",
 			api.Instant(l.badAt), l.bad, l.stood)
 		switch off := float64(present)/float64(l.stood) - 1; {
 		case off > nearEnough:
