@@ -49,7 +49,6 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 	} else if err != nil {
 		return fmt.Errorf("validation of a plan: %w", err)
 	}
-	r.idle = false
 	return r.begin(ctx, p, s)
 }
 
@@ -100,7 +99,7 @@ func (r *Runner) begin(ctx context.Context, p *api.Plan, s *disruption.State) er
 
 // first writes what begins a command: from now on another process finds it.
 func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction) error {
-	r.begun = c
+	r.begun, r.idle = c, false
 	w := c.plan(s.host)
 	w.what, w.to = "begins planned work", string(c.Step)
 	w.annotations[commandMark] = c.text()
