@@ -103,13 +103,16 @@ func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction
 	w := c.plan(s.host)
 	w.what, w.to = "begins planned work", string(c.Step)
 	w.annotations[commandMark] = c.text()
-	args := []any{"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour}
+	args := []any{
+		"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour,
+	}
 	if err := r.write(ctx, w, args...); errors.Is(err, errLater) {
 		return nil // the next plan knows
 	} else if err != nil {
 		return err
 	}
-	r.tell(ctx, s, corev1.EventTypeNormal, "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Host, strings.Join(a.Evidence, "; ")))
+	text := fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Host, strings.Join(a.Evidence, "; "))
+	r.tell(ctx, s, corev1.EventTypeNormal, "PlannedWorkStarted", text)
 	return r.finish(ctx, s.host)
 }
 
@@ -118,7 +121,8 @@ func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction
 func recordOf(a api.PlanAction, id string, now time.Time) record {
 	h := a.Hosts[0]
 	r := record{
-		Version: version, ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool, Started: now, Step: begun, Since: now,
+		Version: version, ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool,
+		Started: now, Step: begun, Since: now,
 		Host: h.Name, Machine: h.Machine, Node: h.Node, PowerOff: h.PowerOff && a.Decision != api.PlanReprovision,
 	}
 	if a.Replacement != nil {
