@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const statusHelp = `Shows what matters now: how many slots are taken, by whom and for how long, who is next,
+const statusHelp = `Shows what matters now: how many slots are taken, which hosts hold them and for how long, who is next,
 what failures stop, and warnings. -o wide adds the rest: version, address, age of the
 view, tenants, cluster, totals, nodes, in lines of any length. -o json is /v1/status.
 
@@ -63,6 +63,7 @@ func (p *process) statusCommand() *cobra.Command {
 	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
 	fs.DurationVar(&view.interval, "interval", view.interval, "pause between two refreshes of --watch")
 	p.Output(fs, &view.wide)
+	completeWords(cmd, "output", []string{"text", "wide", "json"})
 	p.remoteFlags(fs, &view.to)
 	return cmd
 }
