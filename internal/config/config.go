@@ -154,7 +154,7 @@ type Leader struct {
 type Disruption struct {
 	Mode             DisruptionMode `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
 	ConsolidateAfter time.Duration  `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
-	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
+	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
 	Tariff           string         `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
 }
 

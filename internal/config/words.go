@@ -43,7 +43,8 @@ const (
 	DisruptionExecute DisruptionMode = "execute" // and carried out, in pools whose annotation allows it
 )
 
-// MediaLimit is what becomes of hosts that boot from virtual media: a number of slots of their own, or one of two words.
+// MediaLimit is what becomes of hosts that boot from virtual media: a number of slots of their own, or one of
+// two words.
 type MediaLimit int
 
 // The words of a MediaLimit.
@@ -91,6 +92,17 @@ func (d Disruption) PerKWh() *float64 {
 
 // budgetText is the text of budgets: numbers and percentages with commas, or a JSON list.
 type budgetText string
+
+const budgetsMust = "whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
+	`[{"nodes":"10%"},{"minReady":"2"},` +
+	`{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`
+
+func parseBudgets(text string) (budgetText, error) {
+	if _, err := budget.Parse(text); err != nil {
+		return "", ruleError(err.Error())
+	}
+	return budgetText(text), nil
+}
 
 // List are the budgets.
 func (b budgetText) List() budget.List {
