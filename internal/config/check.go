@@ -144,7 +144,7 @@ func (l *loader) access() []between {
 		knows   = "needs {kubernetes}=on: it is the cluster that knows users and rights"
 		reached = "can be reached from elsewhere, so {apiAccess=} "
 		metrics = reached + "asks for a token, which needs "
-		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets everybody read it"
+		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets every client read it"
 	)
 	auto, asks := c.Guarded() && a.Mode == AccessAuto, a.Mode == AccessKubernetes
 	open := beyond(c.Listen.API) && !c.Guarded()
@@ -164,10 +164,11 @@ func (l *loader) access() []between {
 		{"metricsListenAddress", c.MetricsGuarded() && !on,
 			metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
 		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(),
-			"{metricsListenAddress=} can be reached from elsewhere with {apiAccess=}: all who reach it may read /metrics"},
+			"{metricsListenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it " +
+				"may read /metrics"},
 		{"", open,
-			"{listenAddress=} can be reached from elsewhere with {apiAccess=}: all who reach it may take slots, " +
-				"release holds and change breakers"},
+			"{listenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it " +
+				"may take slots, release holds and change breakers"},
 		{"", open && a.CertFile == "",
 			"{listenAddress=} has no TLS ({apiTlsCertFile}): what it carries can be read and changed on the way"},
 	}
@@ -191,7 +192,7 @@ func (l *loader) gateway(src Sources) []between {
 				"what it carries, such as passwords, can be read and changed on the way"},
 		{"", ours && g.ClientCAFile == "",
 			"{gatewayListenAddress=} can be reached from elsewhere without {gatewayClientCaFile}: " +
-				"all who reach it act towards Ironic with our certificate, {ironicClientCertFile=}"},
+				"every client that reaches it acts towards Ironic with our certificate, {ironicClientCertFile=}"},
 	}
 }
 
