@@ -2,9 +2,11 @@ package config
 
 import (
 	"cmp"
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,4 +105,32 @@ func maskURL(text string) string {
 		u.Fragment, u.RawFragment = mask, ""
 	}
 	return u.String()
+}
+
+// CertDirFor is where the certificate of a listener is; "" = it speaks plain HTTP. All speak TLS that others can reach,
+// and the API where it asks for tokens.
+func (c Config) CertDirFor(address string) string {
+	if beyond(address) || address == c.Listen.API && c.Guarded() {
+		return c.Access.CertDir
+	}
+	return ""
+}
+
+// MinVersion is MinTLS as crypto/tls has it.
+func (a Access) MinVersion() uint16 {
+	if strings.HasSuffix(a.MinTLS, "13") {
+		return tls.VersionTLS13
+	}
+	return tls.VersionTLS12
+}
+
+// CipherSuites are Ciphers as crypto/tls has them; nil = its own.
+func (a Access) CipherSuites() (ids []uint16) {
+	names := sortedSet(a.Ciphers)
+	for _, suite := range tls.CipherSuites() {
+		if slices.Contains(names, suite.Name) {
+			ids = append(ids, suite.ID)
+		}
+	}
+	return ids
 }

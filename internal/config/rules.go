@@ -1,7 +1,8 @@
 package config
 
 import (
-	"errors"
+	"crypto/tls"
+	"fmt"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
@@ -112,10 +114,11 @@ var textRules = map[string]struct {
 }{
 	"path":       {"a path without NUL bytes", matching(`^[^\x00]*$`)},
 	"address":    {"host:port, such as 127.0.0.1:8087 or :8444", anAddress},
-	"loopback":   {"host:port on loopback, such as 127.0.0.1:8088", func(s string) error { return errors.Join(anAddress(s), no(localOnly(s))) }},
 	"url":        {"an http:// or https:// URL with a host and without query or fragment", aURL},
 	"name":       {"a name of lower-case letters, digits, '-' and '.'", matching(objectName.String())},
 	"deployment": {"the name of a Deployment, or its namespace, '/' and its name", matching(`^([a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)},
+	"state":      {"a path without NUL bytes, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState},
+	"ciphers":    {"names of cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", areCiphers},
 	"quota":      {"a whole percentage 0%..100% or a whole number of hosts 0..999999", matching(`^([0-9]{1,6}|[0-9]{1,2}%|100%)$`)},
 	"price":      {"a number 0..999999999 without sign or exponent, such as 0.28", matching(`^[0-9]{1,9}(\.[0-9]+)?$`)},
 	"budgets": {"whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
@@ -133,6 +136,27 @@ var (
 func matching(pattern string) func(string) error {
 	compiled := regexp.MustCompile(pattern)
 	return func(text string) error { return no(compiled.MatchString(text)) }
+}
+
+func aState(text string) error {
+	if name, ok := strings.CutPrefix(text, inConfigMap); ok {
+		return no(objectName.MatchString(name))
+	}
+	return no(!strings.Contains(text, "\x00"))
+}
+
+func areCiphers(text string) error {
+	var known []string
+	for _, suite := range tls.CipherSuites() {
+		known = append(known, suite.Name)
+	}
+	for _, name := range sortedSet(text) {
+		if !slices.Contains(known, name) {
+			near, _ := nearest.Word(name, known)
+			return ruleError(fmt.Sprintf("must be names of safe cipher suites, %s is none; did you mean %s?", quote(name), near))
+		}
+	}
+	return nil
 }
 
 // anAddress: the host may be empty, the port is a number.
