@@ -23,10 +23,10 @@ type door struct {
 
 // newAccess reads certificates and makes the check of who asks, where c wants them. cluster may be nil where it is not needed.
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
-	if p.api.cert, err = certificates("API", c, c.Listen.API, now, log).Open(); err != nil {
+	if p.api.cert, err = certificates("API", c.APICertDir(), c.Access, now, log).Open(); err != nil {
 		return p, err
 	}
-	if p.metrics.cert, err = certificates("metrics", c, c.Listen.Metrics, now, log).Open(); err != nil {
+	if p.metrics.cert, err = certificates("metrics", c.Access.CertDirFor(c.Listen.Metrics), c.Access, now, log).Open(); err != nil {
 		return p, err
 	}
 	if !c.Guarded() && !c.MetricsGuarded() {
@@ -45,11 +45,9 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 	return p, nil
 }
 
-// certificates are those of the listener at address.
-func certificates(name string, c config.Config, address string, now func() time.Time, log *slog.Logger) httpserve.Certificates {
-	return httpserve.Certificates{
-		Name: name, Dir: c.CertDirFor(address), MinVersion: c.Access.MinVersion(), Suites: c.Access.CipherSuites(), Log: log, Now: now,
-	}
+// certificates are those of a listener.
+func certificates(name, dir string, a config.Access, now func() time.Time, log *slog.Logger) httpserve.Certificates {
+	return httpserve.Certificates{Name: name, Dir: dir, MinVersion: a.MinVersion(), Suites: a.CipherSuites(), Log: log, Now: now}
 }
 
 // scheme is how a listener is spoken to.

@@ -27,7 +27,7 @@ func (a *App) newGateway(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	files := certificates("gateway", o.Config, c.Listen, a.now, a.log)
+	files := certificates("gateway", o.Config.Access.CertDirFor(c.Listen), o.Config.Access, a.now, a.log)
 	files.Clients = true
 	if a.gatewayCert, err = files.Open(); err != nil {
 		return err

@@ -107,13 +107,21 @@ func maskURL(text string) string {
 	return u.String()
 }
 
-// CertDirFor is where the certificate of a listener is; "" = it speaks plain HTTP. All speak TLS that others can reach,
-// and the API where it asks for tokens.
-func (c Config) CertDirFor(address string) string {
-	if beyond(address) || address == c.Listen.API && c.Guarded() {
-		return c.Access.CertDir
+// CertDirFor is where the certificate of the listener at address is; "" = it speaks plain HTTP. Those speak TLS that
+// others can reach.
+func (a Access) CertDirFor(address string) string {
+	if beyond(address) {
+		return a.CertDir
 	}
 	return ""
+}
+
+// APICertDir is where that of the API is, which speaks TLS on loopback too where it asks for tokens.
+func (c Config) APICertDir() string {
+	if c.Guarded() {
+		return c.Access.CertDir
+	}
+	return c.Access.CertDirFor(c.Listen.API)
 }
 
 // MinVersion is MinTLS as crypto/tls has it.

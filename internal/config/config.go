@@ -113,7 +113,7 @@ type Listen struct {
 type Access struct {
 	// Mode is as it was set; Config.Guarded says what it comes to.
 	Mode AccessMode `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
-	// CertDir holds tls.crt and tls.key in PEM form, for all listeners that others can reach (CertDirFor); with
+	// CertDir holds tls.crt and tls.key in PEM form, for all listeners that others can reach; with
 	// client-ca.crt the gateway wants certificates of its clients.
 	CertDir string `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
 	MinTLS  string `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners"`

@@ -158,13 +158,13 @@ func TestWhereThingsAre(t *testing.T) {
 			"127.0.0.1:8087", "", "", "ironic-throttle", dir, dir, dir},
 		{[]string{ours("LISTEN_ADDRESS", ":8087"), ours("TLS_CERT_DIR", dir)}, "", "", "", "ironic-throttle", dir, "", ""},
 		{[]string{ours("LISTEN_ADDRESS", ":0"), ours("TLS_CERT_DIR", dir)}, "127.0.0.1:0", "", "", "ironic-throttle", dir, "", ""},
-		{[]string{ours("API_ACCESS", "kubernetes"), ours("TLS_CERT_DIR", dir)}, "", "", "", "ironic-throttle", dir, "", ""},
+		{[]string{ours("API_ACCESS", "kubernetes"), ours("TLS_CERT_DIR", dir), ours("LISTEN_ADDRESS", "127.0.0.1:0"), ours("GATEWAY_LISTEN_ADDRESS", "127.0.0.1:0")}, "", "", "", "ironic-throttle", dir, "", ""},
 		{[]string{ours("STATE", "/s")}, "", "/s", "", "ironic-throttle", "", "", ""},
 		{[]string{ours("HOLDOFF_FILE", "/s")}, "", "/s", "", "ironic-throttle", "", "", ""},
 		{[]string{ours("STATE", "configmap:other"), ours("LEADER_ELECT", "true")}, "", "", "other", "other", "", "", ""},
 	} {
 		c, _, faults := load(t, append(row.environ, ours("KUBERNETES", "on"))...)
-		got := []string{c.Listen.Local, c.Holdoff.File, c.Holdoff.ConfigMap, c.Kubernetes.Leader.LeaseName, c.CertDirFor(c.Listen.API), c.CertDirFor(c.Gateway.Listen), c.CertDirFor(c.Listen.Metrics)}
+		got := []string{c.Listen.Local, c.Holdoff.File, c.Holdoff.ConfigMap, c.Kubernetes.Leader.LeaseName, c.APICertDir(), c.Access.CertDirFor(c.Gateway.Listen), c.Access.CertDirFor(c.Listen.Metrics)}
 		want := []string{row.local, row.file, row.configMap, row.lease, row.api, row.gw, row.scrape}
 		if !slices.Equal(got, want) || faults != nil {
 			t.Errorf("%q: %q, want %q; faults %q", row.environ, got, want, faults)
