@@ -134,7 +134,7 @@ func (l *loader) access() []between {
 		knows   = "needs {kubernetes}=on: it is the cluster that knows users and rights"
 		reached = "can be reached from elsewhere, so {apiAccess=} "
 		metrics = reached + "asks for a token, which needs "
-		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets everybody read it"
+		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets every client read it"
 	)
 	auto, asks := c.Guarded() && a.Mode == AccessAuto, a.Mode == AccessKubernetes
 	open := beyond(c.Listen.API) && !c.Guarded()
@@ -146,8 +146,8 @@ func (l *loader) access() []between {
 		{"metricsBindAddress", c.MetricsGuarded() && a.CertDir == "",
 			metrics + "{tlsCertDir}: tokens do not travel in the clear" + remedy},
 		{"metricsBindAddress", c.MetricsGuarded() && !on, metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
-		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(), "{metricsBindAddress=} " + "can be reached from elsewhere with {apiAccess=}: whoever reaches it may read /metrics"},
-		{"", open, "{listenAddress=} can be reached from elsewhere with {apiAccess=}: whoever reaches it may take slots, release holds and change breakers"},
+		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(), "{metricsBindAddress=} " + "can be reached from elsewhere with {apiAccess=}: every client that reaches it may read /metrics"},
+		{"", open, "{listenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it may take slots, release holds and change breakers"},
 		{"", open && a.CertDir == "", "{listenAddress=} has no TLS ({tlsCertDir}): what it carries can be read and changed on the way"},
 	}
 }

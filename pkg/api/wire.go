@@ -22,7 +22,7 @@ type Ask struct {
 	VirtualMedia   bool   `json:"virtualMedia,omitempty"`
 	ConductorGroup string `json:"conductorGroup,omitempty"`
 	Deleting       bool   `json:"deleting,omitempty"`
-	// Planned work waits behind everybody else (docs/concepts.md).
+	// Planned work waits behind all other work (docs/concepts.md).
 	Planned bool `json:"planned,omitempty"`
 
 	// DryRun asks without taking, renewing or ending anything.
@@ -38,7 +38,7 @@ type Answer struct {
 	RetryAfterSeconds int `json:"retryAfterSeconds"`
 	// Position is the place in the queue, 1 = next; 0 where there is none.
 	Position int `json:"position"`
-	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and nine of ten
+	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and 90 %
 	// within AtMostSeconds. Both are 0 with a yes, and where it is not known.
 	ExpectSeconds int    `json:"expectSeconds,omitempty"`
 	AtMostSeconds int    `json:"atMostSeconds,omitempty"`
@@ -61,7 +61,7 @@ type Occupant struct {
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Pool     string `json:"pool,omitempty"` // conductor group with a limit of its own, or "virtual-media"
-	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, but nobody asked us),
+	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, without an ask),
 	// booting or exempt (not counted).
 	Kind  string `json:"kind"`
 	Op    Op     `json:"op,omitempty"`
@@ -129,7 +129,7 @@ type Totals struct {
 	Refused    uint64 `json:"refused"`    // leases that ended because Ironic refused the PUT they were made for
 	Vanished   uint64 `json:"vanished"`   // slots whose node left Ironic
 	Adopted    uint64 `json:"adopted"`    // nodes found busy after our start
-	Foreign    uint64 `json:"foreign"`    // nodes counted that nobody asked us about
+	Foreign    uint64 `json:"foreign"`    // nodes counted without an ask
 	WrittenOff uint64 `json:"writtenOff"` // hosts found stuck
 }
 

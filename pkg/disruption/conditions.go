@@ -45,7 +45,11 @@ func (p *planner) judge(h *host) {
 	safe = h.add(p.served(h)...) && safe
 	calm := h.add(p.calm(h)...)
 	priced := h.add(p.priced(h)...)
-	safe = h.add(unless(h.stuck != "", "PodsMovable", clip(h.stuck))) && safe
+	stuck := ""
+	if h.node != nil {
+		stuck = keeps([]*fitNode{h.node})
+	}
+	safe = h.add(unless(stuck != "", "PodsMovable", clip(stuck))) && safe
 	drifted := h.drift.evidence()
 	h.add(api.PlanCondition{Type: "Drifted", Met: len(drifted) > 0, Message: strings.Join(drifted, "; ")})
 	for _, r := range []struct {
@@ -98,7 +102,7 @@ func (p *planner) served(h *host) []api.PlanCondition {
 	case h.Consumer != "":
 		machine = "its consumer " + clip(h.Consumer) + " is no Machine that is known"
 	case h.State == stateProvisioned:
-		machine = "it is provisioned, and nobody claims it"
+		machine = "it is provisioned, and nothing claims it"
 	}
 	all := []api.PlanCondition{
 		unless(why != "", "Cluster", fmt.Sprintf("its cluster %s cannot be read: %s", h.Cluster, clip(why))),

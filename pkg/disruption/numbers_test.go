@@ -46,7 +46,7 @@ func TestBounds(t *testing.T) {
 		{"two are too many: they count as gone", "3", wanted(8), 1, ""},
 		{"and are none of those that stay", "100%,ready:7", wanted(8), 1, "6 of its Ready hosts would stay"},
 		{"never more than it wants", "100,ready:0", wanted(2), 2, pool + " wants 2 hosts, and no more can be taken from it"},
-		{"one that cannot be read", "3", func(l *lab) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "some"}) }, 0, "which cannot be read"},
+		{"one that cannot be read", "3", func(l *lab) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "some"}) }, 0, "that cannot be read"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(10)
@@ -68,7 +68,7 @@ func TestHold(t *testing.T) {
 		"": {Limit: 20},
 		"1 host that is not planned waits for a slot: nothing is carried out before it has one":     {Waiting: 1},
 		"3 hosts that are not planned wait for slots: nothing is carried out before they have them": {Waiting: 3},
-		"how Ironic stands is not known: its nodes were not read of late":                           {Stale: true, Waiting: 3},
+		"how Ironic stands is not known: its nodes were not read recently":                          {Stale: true, Waiting: 3},
 		"the breaker is not CLOSED: a, ironic":                                                      {OpenBreakers: []string{"ironic", "a"}, Waiting: 3},
 		"the breaker is not CLOSED: a, b, c, d, e and 1 more":                                       {OpenBreakers: []string{"f", "e", "d", "c", "b", "a"}},
 		"paused: rack-1": {PausedGroups: []string{"rack-1"}},
