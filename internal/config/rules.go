@@ -73,11 +73,11 @@ var textRules = map[string]struct {
 	must  string
 	holds func(string) bool
 }{
-	"path":     {"a path without NUL bytes", matching(`^[^\x00]*$`)},
-	"address":  {"host:port, such as 127.0.0.1:8087 or :8444", anAddress},
-	"loopback": {"host:port on loopback, such as 127.0.0.1:8088", onLoopback},
-	"url":      {"an http:// or https:// URL with a host and without query or fragment", aURL},
-	"name":     {"a name of lower-case letters, digits, '-' and '.'", objectName.MatchString},
+	"path":    {"a path without NUL bytes", matching(`^[^\x00]*$`)},
+	"address": {"host:port, such as 127.0.0.1:8087 or :8444", anAddress},
+	"state":   {"a path without NUL bytes, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState},
+	"url":     {"an http:// or https:// URL with a host and without query or fragment", aURL},
+	"name":    {"a name of lower-case letters, digits, '-' and '.'", objectName.MatchString},
 	"deployment": {"the name of a Deployment, or its namespace, '/' and its name",
 		matching(`^([a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)},
 	"quota": {"a whole percentage 0%..100% or a whole number of hosts 0..999999",
@@ -95,13 +95,16 @@ var (
 
 func matching(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
 
+func aState(text string) bool {
+	name, ok := strings.CutPrefix(text, inConfigMap)
+	return !ok && !strings.Contains(text, "\x00") || ok && objectName.MatchString(name)
+}
+
 // anAddress: the host may be empty, the port is a number.
 func anAddress(text string) bool {
 	_, port := split(text)
 	return port >= 0 && port <= 65535
 }
-
-func onLoopback(text string) bool { return anAddress(text) && localOnly(text) }
 
 func aURL(text string) bool {
 	u, err := url.Parse(text)

@@ -127,6 +127,7 @@ func Default() Config {
 		s.field(&c).Set(value)
 	}
 	c.derive()
+	c.place()
 	return c
 }
 

@@ -39,6 +39,7 @@ var readers = map[reflect.Type]reader{
 	reflect.TypeFor[time.Duration]():            reads("duration", "a duration with its unit, ", parseDuration),
 	reflect.TypeFor[[]string]():                 reads("list", "namespaces with commas between them", namespaces),
 	reflect.TypeFor[MediaLimit]():               reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
+	reflect.TypeFor[cipherNames]():              reads("list", ciphersMust, parseCiphers),
 	reflect.TypeFor[budgetText]():               reads("list", budgetsMust, parseBudgets),
 	reflect.TypeFor[map[string]int]():           reads("list", pools.must, pools.read),
 	reflect.TypeFor[map[string]float64]():       reads("list", weights.must, weights.read),
@@ -75,19 +76,22 @@ func asText(value any) string {
 	return strings.Join(pairs, ",")
 }
 
-// namespaces are the words of a list, sorted, each once.
-func namespaces(text string) (names []string, err error) {
-	for name := range strings.SplitSeq(text, ",") {
-		name = strings.TrimSpace(name)
-		switch {
-		case namespaceName.MatchString(name):
-			names = append(names, name)
-		case name != "":
-			err = errUnreadable
-		}
+// sortedSet are the words of a list with commas, each once.
+func sortedSet(text string) []string {
+	words := strings.Split(text, ",")
+	for i := range words {
+		words[i] = strings.TrimSpace(words[i])
 	}
-	slices.Sort(names)
-	return slices.Compact(names), err
+	slices.Sort(words)
+	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
+}
+
+func namespaces(text string) ([]string, error) {
+	names := sortedSet(text)
+	if slices.ContainsFunc(names, func(name string) bool { return !namespaceName.MatchString(name) }) {
+		return nil, errUnreadable
+	}
+	return names, nil
 }
 
 func parseBool(text string) (bool, error) {

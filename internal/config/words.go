@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/tls"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,4 +130,22 @@ func (h Holdoff) anywhere() bool {
 		}
 	}
 	return h.Timeout > 0
+}
+
+// cipherNames are names of cipher suites, with commas.
+type cipherNames string
+
+const ciphersMust = "names of cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+
+func parseCiphers(text string) (cipherNames, error) {
+	var known []string
+	for _, suite := range tls.CipherSuites() {
+		known = append(known, suite.Name)
+	}
+	for _, name := range sortedSet(text) {
+		if !slices.Contains(known, name) {
+			return "", ruleError("must be names of safe cipher suites, " + quote(name) + " is none" + meant(name, known))
+		}
+	}
+	return cipherNames(text), nil
 }
