@@ -31,7 +31,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		}
 		q.Pools = q.Pools[i : i+1]
 	}
-	writeJSON(w, http.StatusOK, wholeQueue(q))
+	writeJSON(w, http.StatusOK, q)
 }
 
 // parseQueueQuery refuses what it does not know, as the ask does: a misspelt parameter would show something else than

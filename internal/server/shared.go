@@ -33,7 +33,7 @@ func (s *Server) share() (err error) {
 	ofStatus := newGentle()
 	if s.statuses, err = shared(d, func(ctx context.Context, _ struct{}) (st api.Status, err error) {
 		err = ofStatus.do(ctx, func() { st = d.Status(now()) })
-		return wholeStatus(st), err
+		return st, err
 	}); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Server) share() (err error) {
 func (s *Server) decided() api.Status {
 	snap, err := s.statuses.Get(context.Background(), struct{}{})
 	if err != nil { // the Decider has panicked, and will again where that is told
-		return wholeStatus(s.opts.Decider.Status(s.opts.Now()))
+		return s.opts.Decider.Status(s.opts.Now())
 	}
 	return snap.Value()
 }
