@@ -105,7 +105,7 @@ func writeBadRequest(w http.ResponseWriter, err error) {
 	writeError(w, http.StatusBadRequest, field, err.Error())
 }
 
-// shown is at most a line of somebody's text.
+// shown is at most a line of a client's text.
 func shown(text string) string {
 	const most = 64
 	if len(text) > most {

@@ -55,11 +55,10 @@ func (s *Server) decided() api.Status {
 	return snap.Value()
 }
 
-// gentle keeps readers from the decision's lock: one at a time has it, and after it nobody for a while, so that
-// however many read, decisions have nearly all of the time. There is one for the status, which is shared, and one for
-// all that is not.
+// gentle keeps readers from the decision's lock: one at a time has it, and then none for a while, so that however many
+// read, decisions have nearly all of the time. There is one for the status, which is shared, and one for all else.
 type gentle struct {
-	next chan time.Time // who takes it may read from then on, and puts the next one back
+	next chan time.Time // a reader takes it, reads from that time on, and puts the next one back
 }
 
 func newGentle() *gentle {

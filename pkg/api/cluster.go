@@ -37,6 +37,6 @@ type Operator struct {
 type Leader struct {
 	Leads     bool   `json:"leads"`    // the one that answers
 	Identity  string `json:"identity"` // of the one that answers
-	Holder    string `json:"holder"`   // of the Lease, as last seen; "" = nobody, or not seen yet
+	Holder    string `json:"holder"`   // of the Lease, as last seen; "" = none, or not seen yet
 	LastError string `json:"lastError,omitempty"`
 }

@@ -36,7 +36,7 @@ func BreakerStates() []string { return []string{"CLOSED", "OPEN", "HALF_OPEN"} }
 // has gone well, or with the host.
 func HoldEnds() []string { return []string{"hand", "spec", "time", "success", "gone"} }
 
-// OutcomeResults lists how work ends. A neutral end says nothing about Ironic: the node vanished, or somebody aborted
+// OutcomeResults lists how work ends. A neutral end says nothing about Ironic: the node vanished, or an operator aborted
 // it.
 func OutcomeResults() []string { return []string{"success", "failure", "neutral"} }
 

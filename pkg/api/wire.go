@@ -22,7 +22,7 @@ type Ask struct {
 	VirtualMedia   bool   `json:"virtualMedia,omitempty"`
 	ConductorGroup string `json:"conductorGroup,omitempty"`
 	Deleting       bool   `json:"deleting,omitempty"`
-	// Planned work waits behind everybody else (docs/concepts.md).
+	// Planned work waits behind all other work (docs/concepts.md).
 	Planned bool `json:"planned,omitempty"`
 
 	// DryRun asks without taking, renewing or ending anything.
@@ -51,8 +51,8 @@ type Slots struct {
 	Limit    int `json:"limit"`
 	Occupied int `json:"occupied"`
 	Free     int `json:"free"`
-	Leased   int `json:"leased"`  // occupied, but not seen busy yet
-	Booting  int `json:"booting"` // busy without agent_url, started by somebody else: shown, not counted
+	Leased   int `json:"leased"`  // occupied, but not seen at work yet
+	Booting  int `json:"booting"` // busy without agent_url, started by others: shown, not counted
 	Waiting  int `json:"waiting"` // asked lately and were refused
 }
 
@@ -61,7 +61,7 @@ type Occupant struct {
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Pool     string `json:"pool,omitempty"` // conductor group with a limit of its own, or "virtual-media"
-	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, but nobody asked us),
+	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, but not asked about),
 	// booting or exempt (not counted).
 	Kind  string `json:"kind"`
 	Op    Op     `json:"op,omitempty"`
@@ -129,7 +129,7 @@ type Totals struct {
 	Refused    uint64 `json:"refused"`    // leases that ended because Ironic refused the PUT they were made for
 	Vanished   uint64 `json:"vanished"`   // slots whose node left Ironic
 	Adopted    uint64 `json:"adopted"`    // nodes found busy after our start
-	Foreign    uint64 `json:"foreign"`    // nodes counted that nobody asked us about
+	Foreign    uint64 `json:"foreign"`    // nodes counted that were not asked about
 	WrittenOff uint64 `json:"writtenOff"` // hosts found stuck
 }
 
