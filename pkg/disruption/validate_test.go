@@ -33,7 +33,6 @@ func TestNotBefore15Seconds(t *testing.T) {
 	}
 }
 
-// TestAnyChangeAbandonsThePlan, and so does one that nobody but Plan could have made.
 func TestAnyChangeAbandonsThePlan(t *testing.T) {
 	empty := func() *lab { return newLab(4) }
 	multi := func() *lab { return used("2", "2", "4") }

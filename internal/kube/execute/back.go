@@ -1,6 +1,8 @@
 package execute
 
 import (
+	"cmp"
+
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 )
 
@@ -37,14 +39,10 @@ func (r record) deploy(s *seen, m moment) move {
 	switch {
 	case taken && r.ours(s.spare): // its work is nobody's plan any more
 		return do(clean(s.spare))
-	case !found(s.owner):
-		return r.abandon(s, m, "%s is gone", r.Pool)
-	case r.unmarked(s) != "":
-		return r.abandon(s, m, "%s", r.unmarked(s))
+	case cmp.Or(r.unmarked(s), r.unfit(s)) != "":
+		return r.abandon(s, m, "%s", cmp.Or(r.unmarked(s), r.unfit(s)))
 	case replicas(s.owner) < to:
 		return r.abandon(s, m, "somebody made %s smaller before the replacement was ready", r.Pool)
-	case r.unfit(s) != "":
-		return r.abandon(s, m, "%s", r.unfit(s))
 	case n.away != nil:
 		return r.asks(m, deployLimit, n.away)
 	case late && (deleted(n) || !n.ready):

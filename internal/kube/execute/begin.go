@@ -21,11 +21,14 @@ const settled = time.Minute
 
 // consider reads the clusters, removes marks that are left, and makes a plan, or carries out the one that was made.
 func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
-	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && r.o.Planner.Hold() == "" {
+	held := r.o.Planner.Hold() != ""
+	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && !held {
 		return nil
 	}
 	p := r.plan
-	r.plan, r.idle = nil, true
+	if r.plan, r.idle = nil, true; held && r.swept {
+		return nil
+	}
 	s, err := r.o.Planner.State(ctx)
 	if err != nil {
 		return fmt.Errorf("state for a plan: %w", err)
@@ -34,7 +37,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 		return err
 	}
 	switch {
-	case r.o.Planner.Hold() != "" || s.Throttle.Waiting > 0:
+	case held || r.o.Planner.Hold() != "" || s.Throttle.Waiting > 0:
 		return nil
 	case p == nil:
 		return r.make(ctx, s)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,11 +95,17 @@ func replicas(o *objects.Owner) int {
 	return *o.Spec.Replicas
 }
 
-// own is the throttle's own cluster.
-func (r *Runner) own(ctx context.Context) *objects.Server {
-	c, err := r.o.Client(ctx, disruption.Key{})
-	return &objects.Server{Client: c, Account: "the throttle's account (component planner-execute)", Err: err}
+// server is a cluster, the throttle's own for the zero key.
+func (r *Runner) server(ctx context.Context, of disruption.Key) *objects.Server {
+	account := "the account of its kubeconfig"
+	if of == (disruption.Key{}) {
+		account = "the throttle's account (component planner-execute)"
+	}
+	c, err := r.o.Client(ctx, of)
+	return &objects.Server{Client: c, Account: account, Err: err}
 }
+
+func (r *Runner) own(ctx context.Context) *objects.Server { return r.server(ctx, disruption.Key{}) }
 
 // look reads what a command is about. h is its host, where that is read already.
 func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, error) {
@@ -127,15 +134,10 @@ func (r *Runner) nodeOf(ctx context.Context, own *objects.Server, m *objects.Mac
 	if own.Err != nil || m.Spec.ClusterName == "" || objects.Runs(m, on, here.Name, here.Spec.ProviderID) {
 		return node{Node: here}
 	}
-	n := node{Node: &corev1.Node{}, cluster: disruption.Key{Namespace: m.Namespace, Name: m.Spec.ClusterName}}
-	c, err := r.o.Client(ctx, n.cluster)
-	if err == nil {
-		there := &objects.Server{Client: c, Account: "the account of its kubeconfig"}
-		n.Node = objects.Get[*corev1.Node](ctx, there, "Node", name)
-		err = there.Err
-	}
-	if err != nil {
-		n.away = &away{n.cluster, err}
+	n := node{cluster: disruption.Key{Namespace: m.Namespace, Name: m.Spec.ClusterName}}
+	there := r.server(ctx, n.cluster)
+	if n.Node = objects.Get[*corev1.Node](ctx, there, "Node", name); there.Err != nil {
+		n.away = &away{n.cluster, there.Err}
 	}
 	return n
 }
@@ -183,23 +185,15 @@ func (r *Runner) lookAtNewcomer(ctx context.Context, own *objects.Server, m *mac
 }
 
 // pods lists those that must leave a node before it goes.
-func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) (pods []*corev1.Pod) {
-	var all corev1.PodList
-	c, err := r.o.Client(ctx, n.cluster)
-	if err == nil {
-		err = c.List(ctx, &all, client.MatchingFields{"spec.nodeName": n.Name})
-	}
+func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) []*corev1.Pod {
+	there := r.server(ctx, n.cluster)
+	all := objects.All(ctx, there, "Pod", objects.Whole[*corev1.Pod], client.MatchingFields{"spec.nodeName": n.Name})
 	switch {
-	case err == nil:
+	case there.Err == nil:
 	case n.cluster == (disruption.Key{}):
-		own.Err = err
+		own.Err = there.Err
 	default:
-		n.away = &away{n.cluster, err}
+		n.away = &away{n.cluster, there.Err}
 	}
-	for i := range all.Items {
-		if pod := fleet.PodOf(&all.Items[i]); !pod.Bound() {
-			pods = append(pods, objects.As(&all.Items[i], corev1.SchemeGroupVersion.WithKind("Pod")))
-		}
-	}
-	return pods
+	return slices.DeleteFunc(all, func(p *corev1.Pod) bool { one := fleet.PodOf(p); return one.Bound() })
 }

@@ -64,6 +64,7 @@ type Runner struct {
 	plan   *api.Plan         // made, and not old enough yet
 	warned map[string]string // what the log has
 	idle   bool              // the last pass has found nothing to do
+	swept  bool              // no mark was left then, and no command has been at work since
 
 	mu      sync.Mutex
 	running *api.PlanRunning // without LastError; nil: no command is unfinished
@@ -116,7 +117,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	}()
 	r.idle = false
 	if !r.o.Leading() {
-		r.plan, r.begun = nil, nil // somebody else may have gone on since
+		r.plan, r.begun, r.swept = nil, nil, false // somebody else may have gone on since
 		r.show(nil, move{})
 		return nil
 	}
@@ -152,6 +153,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 
 // finish does what can be done now for the command whose record is on a host.
 func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
+	r.swept = false
 	for range maxWrites {
 		c, err := read(h.Annotations[commandMark])
 		if id, _, _ := done(h); err != nil || id != c.ID || !c.of(h) {

@@ -28,6 +28,7 @@ func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*object
 	for _, w := range strays(hosts, machines, owners, alive) {
 		failed = errors.Join(failed, r.write(ctx, w, "why", "its command is no more"))
 	}
+	r.swept = failed == nil
 	r.warn("a mark of a command that is no more is left", failed)
 	return nil
 }
@@ -78,15 +79,11 @@ func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State, alive map[
 		if id == "" || alive[id] || !ours[place{n.Cluster, n.Name}] {
 			continue
 		}
-		c, err := r.o.Client(ctx, n.Cluster)
-		if err == nil {
-			there := &objects.Server{Client: c}
-			now := objects.Get[*corev1.Node](ctx, there, "Node", n.Name)
-			if err = there.Err; taintOf(now.Spec.Taints) == id {
-				err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
-			}
+		there := r.server(ctx, n.Cluster)
+		if now := objects.Get[*corev1.Node](ctx, there, "Node", n.Name); taintOf(now.Spec.Taints) == id {
+			there.Err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
 		}
-		failed = errors.Join(failed, err)
+		failed = errors.Join(failed, there.Err)
 	}
 	return failed
 }

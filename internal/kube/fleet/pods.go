@@ -264,22 +264,6 @@ func newVolume(of *corev1.PersistentVolume) disruption.Volume {
 	return v
 }
 
-// csiNode is how many volumes a node takes, by driver.
-type csiNode struct {
-	name   string
-	limits map[string]int
-}
-
-func newCSINode(of *storagev1.CSINode) csiNode {
-	one := csiNode{name: of.Name, limits: map[string]int{}}
-	for _, d := range of.Spec.Drivers {
-		if d.Allocatable != nil && d.Allocatable.Count != nil {
-			one.limits[d.Name] = int(*d.Allocatable.Count)
-		}
-	}
-	return one
-}
-
 // volumes fills in the volumes of pods, and how many more each node takes. Where no pod has a claim, nothing is read.
 func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	users := map[disruption.Key]int{} // of claims
@@ -298,7 +282,7 @@ func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	for i := range p.pods {
 		attach(&p.pods[i], claims, volumes, users)
 	}
-	p.left(by(objects.All(ctx, s, "CSINode", newCSINode), func(n *csiNode) string { return n.name }))
+	p.left(ctx, s)
 }
 
 // attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.
@@ -325,7 +309,7 @@ func attach(
 }
 
 // left counts the volumes that each node can still take.
-func (p *part) left(limits map[string]*csiNode) {
+func (p *part) left(ctx context.Context, s *objects.Server) {
 	type at struct{ node, driver, volume string }
 	seen, used := map[at]bool{}, map[at]int{}
 	for i := range p.pods {
@@ -336,13 +320,18 @@ func (p *part) left(limits map[string]*csiNode) {
 			}
 		}
 	}
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		if of := limits[n.Name]; of != nil {
-			n.VolumesLeft = of.limits
-			for driver, limit := range n.VolumesLeft {
-				n.VolumesLeft[driver] = max(0, limit-used[at{node: n.Name, driver: driver}])
+	nodes := by(p.nodes, func(n *node) string { return n.Name })
+	objects.All(ctx, s, "CSINode", func(of *storagev1.CSINode) *node {
+		n := nodes[of.Name]
+		if n == nil {
+			return nil
+		}
+		n.VolumesLeft = map[string]int{}
+		for _, d := range of.Spec.Drivers {
+			if d.Allocatable != nil && d.Allocatable.Count != nil {
+				n.VolumesLeft[d.Name] = max(0, int(*d.Allocatable.Count)-used[at{node: n.Name, driver: d.Name}])
 			}
 		}
-	}
+		return n
+	})
 }

@@ -39,7 +39,7 @@ func Get[T client.Object](ctx context.Context, s *Server, kind, key string) T {
 		at = client.ObjectKey{Namespace: namespace, Name: name}
 	}
 	o := blank[T]()
-	for i, all := 0, s.versions(o, kind); i < len(all) && key != "" && s.Err == nil; i++ {
+	for i, all := 0, s.versions(o, kind); i < len(all) && key != ""; i++ {
 		err := s.Client.Get(ctx, at, As(o, all[i]))
 		As(o, all[i]) // the client clears it
 		served := !apierrors.IsNotFound(err) || !apierrors.IsUnexpectedServerError(err)
@@ -60,17 +60,18 @@ func All[T client.Object, K any](
 	ctx context.Context, s *Server, kind string, keep func(T) K, options ...client.ListOption,
 ) (all []K) {
 	for _, version := range s.versions(blank[T](), kind) {
-		for try := 1; s.Err == nil; try++ {
-			var err error
-			if all, err = pages(ctx, s, version, keep, options); err == nil {
-				return all
-			}
-			if apierrors.IsNotFound(err) {
+		var err error
+		for range tries {
+			if all, err = pages(ctx, s, version, keep, options); !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
 				break
 			}
-			if try == tries || !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-				s.Err = s.explain(ctx, err)
-			}
+		}
+		switch {
+		case err == nil:
+			return all
+		case !apierrors.IsNotFound(err):
+			s.Err = s.explain(ctx, err)
+			return nil
 		}
 	}
 	return nil
@@ -133,11 +134,14 @@ func blank[T client.Object]() T {
 	return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) //nolint:forcetypeassert // it is a T
 }
 
-// versions are those of a kind, the newest first. A Go type may stand for several kinds.
+// versions are those of a kind, the newest first, and none after an error. A Go type may stand for several kinds.
 func (s *Server) versions(o runtime.Object, kind string) []schema.GroupVersionKind {
+	if s.Err != nil {
+		return nil
+	}
 	all, _, err := s.Scheme().ObjectKinds(o)
 	if err != nil {
-		s.Err = errors.Join(s.Err, err)
+		s.Err = err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(of schema.GroupVersionKind) bool { return of.Kind != kind })
 }

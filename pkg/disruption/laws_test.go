@@ -82,31 +82,8 @@ func TestNoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 	}
 }
 
-// share is the part of what brute force saves by the rows that plans save, in every single cluster.
+// share is the part of what brute force saves by the laws that plans save.
 const share = 0.95
-
-// tally compares what plans save with what brute force would.
-type tally struct {
-	cases, short, under int // under: less than brute force at all
-	saved, best         float64
-}
-
-func (s *tally) add(saved, best float64) (short bool) {
-	s.cases++
-	s.saved += min(saved, best)
-	s.best += best
-	if saved < best-1e-9 {
-		s.under++
-	}
-	if short = saved < share*best-1e-9; short {
-		s.short++
-	}
-	return short
-}
-
-func (s *tally) String() string {
-	return fmt.Sprintf("%d clusters, %.2f %% of the best saving, %d below it, %d below %.0f %%", s.cases, 100*s.saved/s.best, s.under, s.short, 100*share)
-}
 
 // carriedOut plans and carries out until nothing is left, and returns what that saves. ok is false if a plan breaks a law.
 func carriedOut(t *testing.T, seed uint64, l *lab) (saved float64, ok bool) {
@@ -127,56 +104,46 @@ func carriedOut(t *testing.T, seed uint64, l *lab) (saved float64, ok bool) {
 }
 
 // TestPlansSaveWhatBruteForceDoes carries out plan after plan of a cluster where nothing but its pods limits them, and
-// compares what that saves with the best set of hosts that the rows allow, cluster by cluster. What
-// rows cost against a planner that is free of them is told.
+// compares what that saves with the best set of hosts that the laws allow. Where candidates are few that holds of each
+// cluster, where they are more of all together, and of each what a prefix without those that block it saves.
 func TestPlansSaveWhatBruteForceDoes(t *testing.T) {
-	var all tally
-	free := []struct {
-		freedom
-		words string
-		tally
+	for _, row := range []struct {
+		name   string
+		cases  uint64
+		lab    func(seed uint64) *lab
+		search func(b *brute)
+		each   bool
 	}{
-		{freedom{order: true}, "if empty hosts could stay and take pods (law method)", tally{}},
-		{freedom{wide: true}, "if anti-affinity by any topology were simulated (law place)", tally{}},
-		{freedom{sick: true}, "if pods that are not ready took nothing from their budget (law place)", tally{}},
-		{freedom{order: true, wide: true, sick: true}, "if all of that were so", tally{}},
-	}
-	failed, nothing, undecided := 0, 0, 0
-	for seed := *planSeed; seed < *planSeed+cases() && failed < 5; seed++ {
-		l := mixed(seed, true)
-		b := bruteForce(l, freedom{})
-		if b.undecided {
-			undecided++
-			continue
-		}
-		bests := make([]float64, len(free)) // before plans change the lab
-		for i := range free {
-			bests[i] = bruteForce(l, free[i].freedom).best
-		}
-		saved, ok := carriedOut(t, seed, l)
-		if !ok {
-			failed++
-			continue
-		}
-		for i := range free {
-			free[i].add(saved, bests[i])
-		}
-		if b.best == 0 {
-			nothing++
-		} else if all.add(saved, b.best) && len(b.candidates) <= fewCandidates { // of more a prefix is taken
-			failed++
-			t.Errorf("seed %d: plans save %.3f, and the rows allow %.3f", seed, saved, b.best)
-		}
-	}
-	t.Logf("%s; %d more have nothing to save, %d were given up", all.String(), nothing, undecided)
-	for i := range free {
-		t.Logf("%s: %s", free[i].words, free[i].String())
-	}
-	if all.saved < share*all.best {
-		t.Errorf("plans save %.2f of %.2f", all.saved, all.best)
-	}
-	if n := int(cases()); all.cases+failed < n/2 || undecided > n/100 {
-		t.Errorf("%d clusters were compared, %d have nothing to save, and %d were given up", all.cases, nothing, undecided)
+		{"few", cases(), func(seed uint64) *lab { return mixed(seed, true) }, (*brute).search, true},
+		{"many", cases() / 6, func(seed uint64) *lab { return wider(seed, fewCandidates+2) }, (*brute).search, false},
+		{"prefix", cases() / 6, func(seed uint64) *lab { return wider(seed, fewCandidates+2+int(seed%10)) }, (*brute).prefix, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			compared, undecided, all, best := 0, 0, 0.0, 0.0
+			for seed := *planSeed; seed < *planSeed+row.cases && !t.Failed(); seed++ {
+				l := row.lab(seed)
+				b := newBrute(l)
+				if (row.name == "few") != (len(b.candidates) <= fewCandidates) {
+					continue
+				}
+				if row.search(b); b.undecided {
+					undecided++
+					continue
+				}
+				saved, ok := carriedOut(t, seed, l)
+				if !ok {
+					return
+				}
+				compared, all, best = compared+1, all+min(saved, b.best), best+b.best
+				if row.each && saved < share*b.best-1e-9 {
+					t.Errorf("seed %d: plans save %.3f, and %.3f can be saved", seed, saved, b.best)
+				}
+			}
+			t.Logf("%d clusters, %.2f %% of the best saving; %d were given up", compared, 100*all/best, undecided)
+			if compared == 0 || all < share*best {
+				t.Errorf("in %d clusters plans save %.2f of %.2f", compared, all, best)
+			}
+		})
 	}
 }
 
@@ -188,15 +155,15 @@ func TestPlacementsHoldAndNoneIsMissed(t *testing.T) {
 	count, missed := map[api.PlanDecision]int{}, 0
 	for seed := *planSeed; seed < *planSeed+5*cases() && !t.Failed(); seed++ {
 		l := dense(seed)
-		b := newBrute(l, freedom{})
+		b := newBrute(l)
 		if len(b.candidates) == 0 {
 			continue
 		}
 		want, spare := api.PlanDecision(stays), l.s.Hosts[len(l.s.Hosts)-1]
-		if _, ok := b.feasible(b.candidates, nil); ok {
+		if b.feasible(b.candidates, nil) {
 			want = release
 		} else if spare.Node == "" {
-			if _, ok := b.feasible(b.candidates, &spare); ok {
+			if b.feasible(b.candidates, &spare) {
 				want = replace
 			}
 		}
@@ -219,59 +186,6 @@ func TestPlacementsHoldAndNoneIsMissed(t *testing.T) {
 	if count[release] == 0 || count[replace] == 0 || count[stays] == 0 || missed > (count[release]+count[replace])/20 {
 		t.Errorf("%v, %d missed", count, missed)
 	}
-}
-
-// TestTheJudgeAndBruteForceAgree has plans judged that brute force makes, and the same with one move spoilt.
-func TestTheJudgeAndBruteForceAgree(t *testing.T) {
-	plans, moves, spoilt := 0, 0, 0
-	for seed := *planSeed; seed < *planSeed+cases(); seed++ {
-		l := seeded(seed, true)
-		b := bruteForce(l, freedom{order: true, wide: true, sick: true})
-		if b.best == 0 {
-			continue
-		}
-		p := b.plan()
-		plans++
-		if broken := judge(&l.s, l.c, l.now, p); len(broken) > 0 {
-			show(t, seed, l, p, broken)
-			return
-		}
-		for i := range p.Actions[0].Moves {
-			moves++
-			if !spoilMove(t, l, p, i, rand.New(rand.NewPCG(seed, 1))) {
-				continue
-			}
-			spoilt++
-			if broken := judge(&l.s, l.c, l.now, p); len(broken) == 0 {
-				t.Fatalf("seed %d: the judge accepts a plan that has move %d spoilt: %+v", seed, i, p.Actions[0].Moves)
-			}
-			break
-		}
-	}
-	t.Logf("%d plans with %d moves, %d of them spoilt", plans, moves, spoilt)
-	if plans == 0 || spoilt == 0 {
-		t.Errorf("%d plans, %d spoilt", plans, spoilt)
-	}
-}
-
-// spoilMove sends a pod where it may not go even if it were alone there; false: there is no such place.
-func spoilMove(t *testing.T, l *lab, p api.Plan, i int, r *rand.Rand) bool {
-	t.Helper()
-	w := newWorld(&l.s, l.c, l.now)
-	gone := map[string]bool{}
-	for _, h := range p.Actions[0].Hosts {
-		gone[h.Node] = true
-	}
-	b := w.board(gone)
-	moving := w.pods[p.Actions[0].Moves[i].Pod]
-	for _, n := range r.Perm(len(l.s.Nodes)) {
-		to := l.s.Nodes[n].Name
-		if gone[to] || b.refuses(moving, b.seats[to]) != "" {
-			p.Actions[0].Moves[i].To = to
-			return true
-		}
-	}
-	return false
 }
 
 // drawn lets rapid choose.

@@ -108,9 +108,6 @@ func (m *maker) more(p *disruption.Pod) {
 	if len(p.Spread) > 0 && m.rarely(4) {
 		p.Spread[0].MatchLabelKeys = []string{"rev"}
 	}
-	if len(p.Affinity) > 0 && m.rarely(4) {
-		p.Affinity = append(p.Affinity, apart(pick(m, "a", "b"), pick(m, hostname, corev1.LabelTopologyZone))...)
-	}
 }
 
 // stuck sets what keeps a pod where it is.
@@ -178,4 +175,18 @@ func (m *maker) spread(app string) []corev1.TopologySpreadConstraint {
 		t.NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor)
 	}
 	return []corev1.TopologySpreadConstraint{t}
+}
+
+// inZone is a term of required node affinity.
+func inZone(op corev1.NodeSelectorOperator, zones ...string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: op, Values: zones}},
+	}}}
+}
+
+// apart are terms about pods of an app.
+func apart(app, topology string) []corev1.PodAffinityTerm {
+	return []corev1.PodAffinityTerm{{
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, TopologyKey: topology,
+	}}
 }

@@ -1,7 +1,6 @@
 package disruption_test
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -210,32 +209,21 @@ func stuck(p *disruption.Pod) string {
 	return ""
 }
 
-// price is what a host costs an hour, between its cheapest and its dearest reading: idle or busy. ok = it is known
-// .
+// price is what a host costs an hour, between its cheapest and its dearest reading: idle or busy. ok = it is known.
 func (w *world) price(h *disruption.Host) (low, high float64, ok bool) {
 	p := h.Price
-	for _, f := range []*float64{p.WattsBusy, p.WattsIdle, p.LeasePerHour, w.c.TariffPerKWh} {
-		if f != nil && !(*f >= 0 && *f <= math.MaxFloat64) {
-			return 0, 0, false
+	if len(h.Faults) > 0 || p.Prepaid {
+		return 0, 0, p.Prepaid && len(h.Faults) == 0
+	}
+	for _, f := range []*float64{p.WattsBusy, p.WattsIdle} {
+		if f == nil || w.c.TariffPerKWh == nil {
+			continue
 		}
-	}
-	if len(h.Faults) > 0 {
-		return 0, 0, false
-	}
-	if p.Prepaid {
-		return 0, 0, true
-	}
-	if w.c.TariffPerKWh != nil && (p.WattsBusy != nil || p.WattsIdle != nil) {
-		for _, f := range []*float64{p.WattsBusy, p.WattsIdle} {
-			if f == nil {
-				continue
-			}
-			cost := *f / 1000 * *w.c.TariffPerKWh
-			if !ok {
-				low, ok = cost, true
-			}
-			low, high = min(low, cost), max(high, cost)
+		cost := *f / 1000 * *w.c.TariffPerKWh
+		if !ok {
+			low, ok = cost, true
 		}
+		low, high = min(low, cost), max(high, cost)
 	}
 	if p.LeasePerHour != nil {
 		low, high, ok = low+*p.LeasePerHour, high+*p.LeasePerHour, true
@@ -243,19 +231,18 @@ func (w *world) price(h *disruption.Host) (low, high float64, ok bool) {
 	return low, high, ok
 }
 
-// most is the most that acts on a host can save an hour. A number that is none says nothing; the others
-// do.
+// most is the most that acts on a host can save an hour.
 func (w *world) most(h *disruption.Host, powerOff, handBack bool) float64 {
 	known := func(f *float64) float64 {
-		if f == nil || !(*f >= 0 && *f <= math.MaxFloat64) {
+		if f == nil {
 			return 0
 		}
 		return *f
 	}
+	saved := 0.0
 	if len(h.Faults) > 0 || h.Price.Prepaid {
 		return 0
 	}
-	saved := 0.0
 	if powerOff {
 		saved += max(known(h.Price.WattsBusy), known(h.Price.WattsIdle)) / 1000 * known(w.c.TariffPerKWh)
 	}

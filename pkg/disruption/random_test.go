@@ -114,6 +114,12 @@ func mixed(seed uint64, calm bool) *lab {
 
 func seeded(seed uint64, calm bool) *lab { return randomLab(rand.New(rand.NewPCG(seed, 21)), calm) }
 
+// wider is a calm cluster of so many hosts.
+func wider(seed uint64, hosts int) *lab {
+	m := &maker{chooser: rand.New(rand.NewPCG(seed, 22)), l: newLab(0), calm: true}
+	return m.fill(hosts)
+}
+
 // dense is a cluster in which host 0 alone may go, and a free host may come.
 func dense(seed uint64) *lab {
 	m := &maker{chooser: rand.New(rand.NewPCG(seed, 23)), l: newLab(0), calm: true, dense: true}
