@@ -35,8 +35,8 @@ type throttle struct {
 func settings(endpoint string, more ...string) []string {
 	return append(child.ProductEnvironment("IRONIC_ENDPOINT="+endpoint,
 		"MAX_CONCURRENT_PROVISIONING_HOSTS=2",
-		"IRONIC_THROTTLE_POLL_INTERVAL=1s", "IRONIC_THROTTLE_MAX_STALE=1m",
-		"IRONIC_THROTTLE_LEASE_TTL=30s", "IRONIC_THROTTLE_LINGER=4s", "IRONIC_THROTTLE_STARTUP_SETTLE=4s",
+		"IRONIC_THROTTLE_POLL_INTERVAL=1s",
+		"IRONIC_THROTTLE_LEASE_TTL=30s", "IRONIC_THROTTLE_LINGER=4s",
 	), more...)
 }
 

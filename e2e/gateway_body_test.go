@@ -122,7 +122,7 @@ func TestLargeConfigDrives(t *testing.T) {
 	server := httptest.NewServer(upstream)
 	defer server.Close()
 	gateway := benchedGateway(t, server.URL, "MAX_CONCURRENT_PROVISIONING_HOSTS=1000",
-		"IRONIC_THROTTLE_STARTUP_SETTLE=1s", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
+		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
 		"TMPDIR="+t.TempDir())
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()

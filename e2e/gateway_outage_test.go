@@ -140,7 +140,7 @@ func TestIronicStopped(t *testing.T) {
 	for i := range hosts {
 		l.create(fmt.Sprint("host-", i), "")
 	}
-	g := serveGateway(t, l.ironic, append(soon, "IRONIC_THROTTLE_MAX_STALE=6s")...).settled()
+	g := serveGateway(t, l.ironic, soon...).settled()
 	c := &crowd{lab: l, gateway: g, answers: map[string]int{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

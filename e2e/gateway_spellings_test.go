@@ -186,7 +186,7 @@ func (p *pass) moved() (moved []bool) {
 }
 
 // soon lets a throttle settle in a moment: nothing changes while it starts.
-var soon = []string{"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_STARTUP_SETTLE=1s"}
+var soon = []string{"IRONIC_THROTTLE_LINGER=1s"}
 
 // TestSpellings holds that nothing gets round the gate that Ironic would
 // carry out. What Ironic does with a spelling is found by trying it, so the test

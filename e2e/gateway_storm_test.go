@@ -23,7 +23,7 @@ import (
 // smaller ones with a real operator.
 const manyHosts, manyLimit, manyWorkers = 120, 10, 32
 
-// TestGatewayStorm_killed: kill -9 at random, five times STARTUP_SETTLE after a
+// TestGatewayStorm_killed: kill -9 at random, five times the settling after a
 // start in the mean, and a start at the same address, where the operator looks for
 // it. The limit holds and every host gets there.
 func TestGatewayStorm_killed(t *testing.T) {
@@ -32,7 +32,7 @@ func TestGatewayStorm_killed(t *testing.T) {
 	bmo, gateway := manyHostsOf(t, 300)
 	environment := settings(server.URL,
 		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", manyLimit), "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS="+gateway,
-		"IRONIC_THROTTLE_STARTUP_SETTLE="+settle.String(), "IRONIC_THROTTLE_LINGER="+settle.String())
+		"IRONIC_THROTTLE_LINGER="+(settle*3/4).String())
 	life := serveThrottle(t, environment)
 	ctx, end := context.WithCancel(t.Context())
 	over := make(chan struct{})

@@ -21,7 +21,7 @@ import (
 func TestMemoryOf100000(t *testing.T) {
 	const nodes, most, clients = 100_000, 190, 16
 	ironic := serveFakeFleet(t, nodes)
-	g := benchedGateway(t, ironic, append(slices.Clip(quickStart), "IRONIC_THROTTLE_LIST_MAX_AGE=4s")...)
+	g := benchedGateway(t, ironic, append(slices.Clip(quickStart), "IRONIC_THROTTLE_POLL_INTERVAL=1s")...)
 	awaitSettled(t, g)
 	g.logMemory(t, "after the start")
 

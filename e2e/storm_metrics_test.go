@@ -58,7 +58,7 @@ func newScrapedStorm(t *testing.T, hosts int, more ...string) *scrapedStorm {
 	s.endIronic = beside(t, "fake Ironic", func(ctx context.Context) error { return fake.Serve(ctx, listener) })
 
 	s.throttle = serveThrottle(t, settings("http://"+listener.Addr().String(), append([]string{
-		"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=10s", "IRONIC_THROTTLE_MAX_STALE=6s",
+		"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=10s",
 	}, more...)...))
 	client, err := fakebmo.NewClient(s.at.Gateway, nil)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestThrottleOutages(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, realironic.Options{})
 	l.create("host-1", ramdisk)
-	s := serveThrottle(t, settings(l.ironic.URL, "IRONIC_THROTTLE_MAX_STALE=6s"))
+	s := serveThrottle(t, settings(l.ironic.URL))
 	s.comesToSay("host-1", api.OpProvision, api.ReasonGranted, api.ReasonStarting, api.ReasonStale)
 	l.clean("host-1")
 	s.shows(map[string]holder{"host-1": working})

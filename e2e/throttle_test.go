@@ -70,7 +70,7 @@ func TestThrottleFollowsHosts(t *testing.T) {
 	// Busy nodes are adopted for LEASE_TTL after the start; settling and the
 	// inspection take longer, so the stranger below is none of these.
 	s := serveThrottle(t, settings(l.ironic.URL, limitOne,
-		"IRONIC_THROTTLE_LINGER=8s", "IRONIC_THROTTLE_STARTUP_SETTLE=8s", "IRONIC_THROTTLE_LEASE_TTL=12s"))
+		"IRONIC_THROTTLE_LINGER=8s", "IRONIC_THROTTLE_LEASE_TTL=12s"))
 
 	// An inspection: yes, busy, goal.
 	s.comesToSay("host-1", api.OpInspect, api.ReasonGranted, api.ReasonStarting)

@@ -83,7 +83,7 @@ func TestAStorm(t *testing.T) {
 	knobs.speed = 2.5
 	rows := storms(t, cell{
 		name: "short", way: gateway, limit: 5, workers: 8, phases: allPhases,
-		settings: settings{"STARTUP_SETTLE": "15s", "LINGER": "15s"},
+		settings: settings{"LINGER": "15s"},
 		faults: []fault{
 			// All hosts want their image at once, on however slow a machine, so some wait.
 			killThrottle(inspect, 0.3), deleteWaiting(provision, 0.1, 3), slowAPI(provision, 0.4, 0.3), killThrottle(deprovision, 0.3),

@@ -19,7 +19,7 @@ import (
 )
 
 // What the storm is like. A yes is acted on within longestAct and the few requests round it:
-// less than LINGER and STARTUP_SETTLE (F-1), more than the lease, so that the next leader
+// less than LINGER and the settling, more than the lease, so that the next leader
 // is there in between now and then.
 const (
 	stormHosts  = 120
@@ -32,17 +32,16 @@ const (
 
 	leaseDuration = 15 * time.Second // as config.LeaseDuration
 	renewDeadline = leaseDuration * 2 / 3
-	settle        = renewDeadline
+	settle        = 12 * time.Second // it follows from LINGER
 )
 
-// stormSettings are those of all replicas. MAX_STALE is longer than a pause: nothing but
+// stormSettings are those of all replicas. A view of 60 s is fresh, which is longer than a pause: nothing but
 // the fence is to keep a replica that wakes from saying yes.
 var stormSettings = settings{
 	"MAX_CONCURRENT_PROVISIONING_HOSTS": fmt.Sprint(stormSlots),
 	ours + "LEADER_ELECT":               "true",
-	ours + "STARTUP_SETTLE":             settle.String(),
-	ours + "LINGER":                     settle.String(),
-	ours + "MAX_STALE":                  "2m",
+	ours + "LINGER":                     (settle * 3 / 4).String(),
+	ours + "POLL_INTERVAL":              "10s",
 	ours + "LEASE_TTL":                  "30s",
 	ours + "HOLDOFF_CONFIGMAP":          "ironic-throttle-holds",
 }

@@ -130,7 +130,6 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 		"WATCH_NAMESPACE": namespace, "MAX_CONCURRENT_PROVISIONING_HOSTS": "1",
 		ours + "API_ACCESS": "kubernetes", ours + "API_TLS_CERT_FILE": cert, ours + "API_TLS_KEY_FILE": keyOf(cert),
 		ours + "LEADER_ELECT":      "true",
-		ours + "STARTUP_SETTLE":    "10s", // a renew deadline at least
 		ours + "HOLDOFF_CONFIGMAP": "ironic-throttle-holds", ours + "FAILED_HOST_HOLDOFF": "48h",
 	}))
 	n.looker = n.client(api.WithRootCAs(cert), api.WithBearerTokenFile(tokenOf(t, namespace, "looker", "ironic-throttle-viewer-"+namespace)))

@@ -52,8 +52,8 @@ func clustered(ironicURL, kubeconfig, namespace string) settings {
 		"KUBECONFIG":      kubeconfig, "POD_NAMESPACE": namespace, "POD_NAME": "ironic-throttle-0",
 	}
 	for name, value := range (settings{
-		"KUBERNETES": "on", "POLL_INTERVAL": "1s", "MAX_STALE": "20s", "LIST_MAX_AGE": "20s",
-		"LEASE_TTL": "60s", "LINGER": "1s", "STARTUP_SETTLE": "1s",
+		"KUBERNETES": "on", "POLL_INTERVAL": "1s",
+		"LEASE_TTL": "60s", "LINGER": "1s",
 		"GATEWAY_LISTEN_ADDRESS": "127.0.0.1:0",
 	}) {
 		s[ours+name] = value

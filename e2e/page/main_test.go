@@ -41,7 +41,7 @@ func serve(t *testing.T, ironic []string, change ...string) *throttle {
 	s := &throttle{T: t}
 	child.Serve(t, child.Command{Name: labBinary, Args: append([]string{"fake-ironic", "--listen", "127.0.0.1:0"}, ironic...)}, &s.ironic)
 	env := child.ProductEnvironment("IRONIC_ENDPOINT="+s.ironic.API, "IRONIC_THROTTLE_POLL_INTERVAL=1s",
-		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_STARTUP_SETTLE=1s")
+		"IRONIC_THROTTLE_LINGER=1s")
 	child.Serve(t, child.Command{Name: binary, Args: []string{"serve"}, Env: append(env, change...)}, &s.at)
 	s.await("throttle that gives slots", func() bool { return strings.Contains(s.get("/v1/status"), `"settled":true`) })
 	return s

@@ -47,23 +47,25 @@ func admissionConfig(c config.Config) (admission.Config, error) {
 		Holdoff:   holds,
 		MaxFailed: quota,
 		Slots: slots.Config{
-			Limits:             slotLimits(c.Limits),
-			ExemptVirtualMedia: c.Limits.ExemptVirtualMedia,
-			Count:              slots.CountMode(c.Limits.CountMode),
-			CountExtra:         c.Limits.ExtraStates,
-			LeaseTTL:           c.Leases.TTL,
-			Linger:             c.Leases.Linger,
-			Settle:             c.Leases.StartupSettle,
-			MaxStale:           c.View.MaxStale,
-			ListMaxAge:         c.View.ListMaxAge,
-			StuckAfter:         c.Limits.StuckAfter,
+			Limits:     slotLimits(c.Limits),
+			Count:      slots.CountMode(c.Limits.CountMode),
+			CountExtra: c.Limits.ExtraStates,
+			LeaseTTL:   c.Leases.TTL,
+			Linger:     c.Leases.Linger,
+			Settle:     c.Leases.StartupSettle,
+			MaxStale:   c.View.MaxStale,
+			ListMaxAge: c.View.ListMaxAge,
+			StuckAfter: c.Limits.StuckAfter,
 		},
 	}, err
 }
 
 // slotLimits is the part of the limits that changes while running.
 func slotLimits(l config.Limits) slots.Limits {
-	return slots.Limits{Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia, StuckCap: (l.Total + 3) / 4}
+	return slots.Limits{
+		Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia.Slots(), ExemptVirtualMedia: l.VirtualMedia == config.MediaExempt,
+		StuckCap: (l.Total + 3) / 4,
+	}
 }
 
 // turns is the rest of what changes while running.

@@ -41,7 +41,7 @@ func TestEverySettingArrives(t *testing.T) {
 	c := config.Config{
 		Mode: config.Observe,
 		Limits: config.Limits{
-			Total: 1, Pools: map[string]int{"rack1": 2}, VirtualMedia: 3, ExemptVirtualMedia: true,
+			Total: 1, Pools: map[string]int{"rack1": 2}, VirtualMedia: 3,
 			CountMode: config.CountBusy, ExtraStates: true, StuckAfter: 4,
 		},
 		View:   config.View{PollInterval: 6, MaxStale: 8, ListMaxAge: 9},
@@ -65,8 +65,8 @@ func TestEverySettingArrives(t *testing.T) {
 			Threshold: 2, Cap: admission.DefaultTurns().Cap, Weights: map[string]float64{"prod": 21},
 		},
 		Slots: slots.Config{
-			Limits:             slots.Limits{Total: 1, Groups: map[string]int{"rack1": 2}, VirtualMedia: 3, StuckCap: 1},
-			ExemptVirtualMedia: true, Count: slots.CountBusy, CountExtra: true,
+			Limits: slots.Limits{Total: 1, Groups: map[string]int{"rack1": 2}, VirtualMedia: 3, StuckCap: 1},
+			Count:  slots.CountBusy, CountExtra: true,
 			LeaseTTL: 10, Linger: 11, Settle: 12, MaxStale: 8, ListMaxAge: 9, StuckAfter: 4,
 		},
 		Holdoff: holdoff.Config{

@@ -69,12 +69,7 @@ func (l *loader) times() []between {
 		above = above || n > c.Limits.Total
 	}
 	return []between{
-		{"pollInterval", c.View.PollInterval > c.View.MaxStale, "must be at most {maxStale=}"},
-		{"linger", c.Leases.Linger > c.Leases.StartupSettle, "must be at most {startupSettle=}"},
 		{"leaseTtl", c.Leases.TTL < 2*c.View.PollInterval, "must be at least 2 x {pollInterval=}"},
-		// What a leader granted before it knew that it leads no more must have begun when the
-		// next one grants its first slot.
-		{"startupSettle", c.Kubernetes.Leader.Elect && LeaseRenewDeadline > c.Leases.StartupSettle, "must be at least 10s, with {leaderElect}"},
 		{"poolLimits", above, "must have no group above {maxConcurrentProvisioningHosts=}"},
 	}
 }

@@ -51,28 +51,27 @@ type Log struct {
 
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
-	Total              int            `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
-	Mode               LimitMode      `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
-	Pools              map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"` // empty: one pool for all
-	VirtualMedia       int            `set:"virtualMediaLimit" is:"1..100000" help:"slots of a pool of their own for virtual-media hosts, beside the total"`
-	ExemptVirtualMedia bool           `set:"exemptVirtualMedia" def:"true" restart:"" help:"virtual-media hosts are not limited, where they have no limit of their own"`
-	CountMode          CountMode      `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
-	ExtraStates        bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
-	StuckAfter         time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" restart:"" help:"a host that does not move for this long loses its slot"`
+	Total        int            `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
+	Mode         LimitMode      `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
+	Pools        map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"` // empty: one pool for all
+	VirtualMedia MediaLimit     `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
+	CountMode    CountMode      `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
+	ExtraStates  bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
+	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" restart:"" help:"a host that does not move for this long loses its slot"`
 }
 
 // View says how often Ironic is polled and how old a poll may be.
 type View struct {
-	PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..5m" restart:"" common:"" help:"time between two polls of Ironic"`
-	MaxStale     time.Duration `set:"maxStale" def:"30s" is:"1s..5m" restart:"" help:"age of the last complete poll from which new hosts are refused"`
-	ListMaxAge   time.Duration `set:"listMaxAge" def:"60s" is:"1s..1h" restart:"" help:"age up to which a node fetched alone, and the list of nodes, are believed"`
+	PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..1m" restart:"" common:"" help:"time between two polls of Ironic"`
+	MaxStale     time.Duration // age of the last complete poll from which new hosts are refused
+	ListMaxAge   time.Duration // age up to which a node fetched alone, and the list of nodes, are believed
 }
 
 // Leases holds the times in the life of a slot.
 type Leases struct {
 	TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" restart:"" common:"" help:"a host with a slot that does not start to work gives it back after this"`
 	Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" restart:"" help:"a host between two phases keeps its slot this long"`
-	StartupSettle time.Duration `set:"startupSettle" def:"60s" is:"1ms..24h" restart:"" help:"after the start busy nodes are adopted this long before the first yes"`
+	StartupSettle time.Duration // after the start busy nodes are adopted this long before the first yes
 }
 
 // Turns says whose turn it is when more hosts want slots than there are (docs/behaviour.md).
@@ -134,10 +133,10 @@ type Gateway struct {
 // and what is written there. Without On the rest means nothing.
 type Kubernetes struct {
 	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, say by Events why hosts wait; needs rights"`
-	Kubeconfig string   `set:"kubeconfig" env:"KUBECONFIG" is:"path" restart:"" help:"how the cluster is reached; unset = as a pod, by its service account"`
+	Kubeconfig string   // KUBECONFIG; "" = as a pod, by its service account
 	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" restart:"" help:"namespaces whose BareMetalHosts are watched, with commas; unset = all"`
-	Namespace  string   `set:"podNamespace" env:"POD_NAMESPACE" is:"name" restart:"" help:"our own namespace, of the Lease and the ConfigMap; unset = the service account's"`
-	Identity   string   `set:"podName" env:"POD_NAME" is:"name" restart:"" help:"our own name in the Lease and in Events; unset = the host name"`
+	Namespace  string   // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
+	Identity   string   // POD_NAME, our name in the Lease and in Events; "" = the host name
 
 	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
 	Operator string `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" needs:"kubernetes" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`

@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // What no site sets. Of what the decision does by itself the constants are its own (admission.DefaultConfig).
 const (
@@ -24,6 +27,22 @@ const (
 // GroupThreshold is how many failures of different hosts open the breaker of a conductor group: 3 where 10 open that
 // of the whole Ironic.
 func (b Breaker) GroupThreshold() int { return max(2, (3*b.Threshold+9)/10) }
+
+// derive fills in what follows from settings.
+func (c *Config) derive() {
+	c.View.MaxStale = max(30*time.Second, 6*c.View.PollInterval)
+	c.View.ListMaxAge = 12 * c.View.PollInterval
+	c.Leases.StartupSettle = c.Leases.Linger + c.Leases.Linger/3
+	if c.Kubernetes.Leader.Elect {
+		// What a leader granted before it knew that it leads no more has begun when the next one grants its first slot.
+		c.Leases.StartupSettle = max(c.Leases.StartupSettle, LeaseRenewDeadline)
+	}
+}
+
+// findPod reads what a pod, and each client of Kubernetes, has in its environment; none of it is a setting.
+func (k *Kubernetes) findPod() {
+	k.Kubeconfig, k.Namespace, k.Identity = os.Getenv("KUBECONFIG"), os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
+}
 
 // maxLimit is the largest number of slots anywhere.
 const maxLimit = 100000

@@ -52,6 +52,8 @@ func Load(src Sources) (Config, []Warning, error) {
 	l.bind(src.Flags)
 	l.readFile(l.v.GetString("config"), src)
 	l.decode()
+	l.config.derive()
+	l.config.Kubernetes.findPod()
 	l.checkNames(os.Environ())
 	l.check(src)
 	if len(l.faults) > 0 {
@@ -151,5 +153,6 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 				s.name(), quote(was), quote(is), quote(was))))
 		}
 	}
+	next.derive()
 	return next, warnings, nil
 }

@@ -49,8 +49,8 @@ var another = map[string]string{
 	"poolLimits": "rack1=2", "tenantWeights": "prod=2", "holdoffHosts": "metal3/lab=0", "maxFailed": "40%",
 	"disruptionBudgets": "20%", "disruptionTariff": "0.28", "disruptionConsolidateAfter": "30m",
 	"watchNamespace": "metal3", "operatorDeployment": "bmo/manager", "ironicEndpoint": "http://b",
-	"stuckAfter": "2h", "exemptVirtualMedia": "false", "breakerEnabled": "false", "kubernetes": "on", "mode": "observe", "disruption": "plan",
-	"failedHostHoldoff": "48h", "holdoffGrowth": "2", "leaseTtl": "6m", "startupSettle": "61s",
+	"stuckAfter": "2h", "virtualMediaLimit": "counted", "breakerEnabled": "false", "kubernetes": "on", "mode": "observe", "disruption": "plan",
+	"failedHostHoldoff": "48h", "holdoffGrowth": "2", "leaseTtl": "6m",
 }
 
 // different is such a value.

@@ -34,6 +34,8 @@ func ruleOf(t reflect.Type, is string) rule {
 	switch reflect.Zero(t).Interface().(type) {
 	case bool:
 		return rule{"boolfunc", "true or false, on or off", read}
+	case MediaLimit:
+		return rule{"word", "exempt, counted, or a whole number 1..100000", read}
 	case map[string]int:
 		return rule{"list", pools.must, read}
 	case map[string]float64:

@@ -127,6 +127,7 @@ func Default() Config {
 		value, _ := s.read(s.def) // the tests read each default
 		s.field(&c).Set(value)
 	}
+	c.derive()
 	return c
 }
 

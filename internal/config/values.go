@@ -33,6 +33,8 @@ func readText(field reflect.Value, text string) (err error) {
 		*v, err = parseDecimal(text)
 	case *time.Duration:
 		*v, err = parseDuration(text)
+	case *MediaLimit:
+		*v, err = parseMedia(text)
 	case *[]string:
 		*v = sortedSet(text)
 	case *map[string]int:

@@ -16,6 +16,7 @@ func TestValues(t *testing.T) {
 		quota  = "must be a whole percentage 0%..100% or a whole number of hosts 0..999999"
 		weight = "must be namespace=weight pairs such as prod=3,dev=0.5 with weights 0.01..100; "
 		span   = "must be a duration with its unit, 0s..87840h, or Never"
+		media  = "must be exempt, counted, or a whole number 1..100000"
 		price  = "must be a number 0..999999999 without sign or exponent, such as 0.28"
 	)
 	for key, row := range map[string]map[string]string{
@@ -23,9 +24,12 @@ func TestValues(t *testing.T) {
 			"1": "1", "100000": "100000", " 7 ": "7", "010": "10", "0": limit, "-1": limit, "abc": limit, "100001": limit, "20.5": limit,
 			"1e3": limit, "99999999999999999999": limit, "0x10": limit,
 		},
-		"bmoConcurrency":         {"1": "1", "21": "21"},
-		"breakerEnabled":         {"FALSE": "false", "true": "true", "yes": "must be true or false, on or off", "1": "must be true or false", "on": "true"},
-		"kubernetes":             {"true": "true", "ON": "true", "off": "false", "maybe": "must be true or false"},
+		"bmoConcurrency": {"1": "1", "21": "21"},
+		"breakerEnabled": {"FALSE": "false", "true": "true", "yes": "must be true or false, on or off", "1": "must be true or false", "on": "true"},
+		"kubernetes":     {"true": "true", "ON": "true", "off": "false", "maybe": "must be true or false"},
+		"virtualMediaLimit": {
+			"Exempt": "exempt", "counted": "counted", "7": "7", "true": "exempt", "false": "counted", "0": media, "-1": media, "100001": media, "fasle": media,
+		},
 		"stuckAfter":             {"0": "0s", "90m": "1h30m", "1s": "1s", "999ms": "must be a duration with its unit, 1s..720h, or 0 for never", "90": "must be a duration"},
 		"breakerRecoveryTimeout": {"1ms": "1ms", "720h": "720h", "0": "must be a duration with its unit, 1ms..720h", "1h 30m": "must be"},
 		"holdoffStage":           {"remediate": "remediate", "Retry": "must be one of retry, remediate"},
@@ -104,5 +108,31 @@ func TestTheGatewayIsNotIronic(t *testing.T) {
 	}
 	if g := (Gateway{Listen: "127.0.0.1:7000"}); !g.Own("http://127.0.0.1:6390/v1/") || !g.Own("https://localhost:7000") || g.Own("http://127.0.0.1:6385") {
 		t.Error("which URLs are the gateway's")
+	}
+}
+
+func TestTimesThatFollow(t *testing.T) {
+	for _, row := range []struct {
+		poll, linger, elect string
+		stale, list, settle time.Duration
+	}{
+		{"", "", "", 30 * time.Second, time.Minute, time.Minute},
+		{"1s", "3s", "", 30 * time.Second, 12 * time.Second, 4 * time.Second},
+		{"10s", "3s", "true", time.Minute, 2 * time.Minute, 10 * time.Second},
+		{"1m", "90s", "true", 6 * time.Minute, 12 * time.Minute, 2 * time.Minute},
+	} {
+		c, _, faults := load(t, ours("POLL_INTERVAL", row.poll), ours("LINGER", row.linger), ours("LEADER_ELECT", row.elect), ours("KUBERNETES", "on"))
+		if faults != nil || c.View.MaxStale != row.stale || c.View.ListMaxAge != row.list || c.Leases.StartupSettle != row.settle {
+			t.Errorf("%+v: %q, %+v %+v", row, faults, c.View, c.Leases)
+		}
+	}
+}
+
+// The second name counts where the first is not set.
+func TestSecondNames(t *testing.T) {
+	c, _, faults := load(t, ours("EXEMPT_VIRTUAL_MEDIA", "false"))
+	both, _, more := load(t, ours("EXEMPT_VIRTUAL_MEDIA", "false"), ours("VIRTUAL_MEDIA_LIMIT", "7"))
+	if c.Limits.VirtualMedia != MediaCounted || both.Limits.VirtualMedia != 7 || faults != nil || more != nil {
+		t.Errorf("%v, %v, %q, %q", c.Limits.VirtualMedia, both.Limits.VirtualMedia, faults, more)
 	}
 }

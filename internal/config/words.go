@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"strconv"
+	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
@@ -40,6 +42,40 @@ const (
 	DisruptionPlan    DisruptionMode = "plan"    // plans are made and shown
 	DisruptionExecute DisruptionMode = "execute" // and carried out, in pools whose annotation allows it
 )
+
+// MediaLimit is what becomes of hosts that boot from virtual media: a number of slots of their own, or one of two words.
+type MediaLimit int
+
+// The words of a MediaLimit.
+const (
+	MediaExempt  MediaLimit = 0
+	MediaCounted MediaLimit = -1
+)
+
+// Slots are those of their own; 0: there are none.
+func (m MediaLimit) Slots() int { return max(0, int(m)) }
+
+func (m MediaLimit) String() string {
+	switch m {
+	case MediaExempt:
+		return "exempt"
+	case MediaCounted:
+		return "counted"
+	}
+	return strconv.Itoa(int(m))
+}
+
+// parseMedia takes true and false too: the second name of the setting asks whether they are exempt.
+func parseMedia(text string) (MediaLimit, error) {
+	switch strings.ToLower(text) {
+	case "exempt", "true":
+		return MediaExempt, nil
+	case "counted", "false":
+		return MediaCounted, nil
+	}
+	n, err := within(strconv.Atoi, text, 1, maxLimit)
+	return MediaLimit(n), err
+}
 
 // On reports whether plans are made.
 func (d Disruption) On() bool { return d.Mode == DisruptionPlan || d.Mode == DisruptionExecute }

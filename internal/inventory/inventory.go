@@ -23,7 +23,7 @@ type Options struct {
 	Source Source
 	// Begin takes a mark from whoever keeps the view: admission.Controller.Begin.
 	Begin  func(now time.Time) ironic.Mark
-	MaxAge time.Duration    // the age from which a list is not given out any more (LIST_MAX_AGE), > 0
+	MaxAge time.Duration    // the age from which a list is not given out any more, > 0
 	Now    func() time.Time // the clock of the marks
 	Log    *slog.Logger     // nil: silent
 }

@@ -3,8 +3,8 @@
 package planner
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -69,13 +69,12 @@ func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 }
 
 // Document is the JSON of what Plan plans with.
-func (p *Planner) Document(ctx context.Context) ([]byte, error) {
-	var b bytes.Buffer
-	err := p.with(ctx, keep, func(r *reading) error { return r.document.Write(&b) })
-	if err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+func (p *Planner) Document(ctx context.Context) (text []byte, err error) {
+	err = p.with(ctx, keep, func(r *reading) (err error) {
+		text, err = json.MarshalIndent(r.document, "", " ")
+		return err
+	})
+	return text, err
 }
 
 // Explain tells why a host is a candidate or not; known is false for one that is not there.

@@ -69,13 +69,3 @@ func (p *planner) within(set []*host, reason api.PlanReason, replaced bool) stri
 	}
 	return ""
 }
-
-// budgetFaults are budgets that cannot be read: nothing is disrupted then.
-func budgetFaults(where string, budgets budget.List) (all []string) {
-	for _, b := range budgets {
-		if err := b.Check(); err != nil {
-			all = append(all, where+": a budget "+err.Error())
-		}
-	}
-	return all
-}

@@ -45,7 +45,11 @@ func (p *planner) judge(h *host) {
 	safe = h.add(p.served(h)...) && safe
 	calm := h.add(p.calm(h)...)
 	priced := h.add(p.priced(h)...)
-	safe = h.add(unless(h.stuck != "", "PodsMovable", clip(h.stuck))) && safe
+	stuck := ""
+	if h.node != nil {
+		stuck = keeps([]*fitNode{h.node})
+	}
+	safe = h.add(unless(stuck != "", "PodsMovable", clip(stuck))) && safe
 	drifted := h.drift.evidence()
 	h.add(api.PlanCondition{Type: "Drifted", Met: len(drifted) > 0, Message: strings.Join(drifted, "; ")})
 	for _, r := range []struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // DocumentVersion is of the form of a Document.
@@ -17,7 +18,7 @@ const DocumentVersion = 1
 // maxDocument bounds the text of a Document, in bytes.
 const maxDocument = 256 << 20
 
-// Document is a State with the Config that a plan is made with: what `plan --export` writes and
+// Document is a State with the Config that a plan is made with: what `plan --export` writes as JSON and
 // `plan --state` reads.
 type Document struct {
 	Version int    `json:"version"`
@@ -25,7 +26,7 @@ type Document struct {
 	State   State  `json:"state"`
 }
 
-// ReadDocument reads what Write wrote, or what somebody wrote by hand: settings that are not there are those of Default.
+// ReadDocument reads what was exported, or what somebody wrote by hand: settings that are not there are those of Default.
 // Its error is that of r, or a *api.FieldError.
 func ReadDocument(r io.Reader) (*Document, error) {
 	d := &Document{Config: Default()}
@@ -54,9 +55,13 @@ func (d *Document) check() error {
 		return bad("version", strconv.Itoa(d.Version), fmt.Sprintf("is not known, only %d is", DocumentVersion))
 	}
 	prices := map[string]*float64{"config.tariffPerKWh": d.Config.TariffPerKWh}
+	budgets := map[string]budget.List{"config.budgets": d.Config.Budgets}
 	seen := map[string]bool{}
 	for _, q := range d.State.Pools {
 		seen[poolName(q.Kind, q.Key)] = true
+		if len(q.Policy.Budgets) > 0 {
+			budgets["state.pools "+q.String()+".policy.budgets"] = q.Policy.Budgets
+		}
 	}
 	names := len(d.State.Pools)
 	for i := range d.State.Hosts {
@@ -72,6 +77,11 @@ func (d *Document) check() error {
 	if len(seen) != names {
 		return bad("state", "", "has two pools or hosts of one name, or two hosts with one node")
 	}
+	for at, list := range budgets {
+		if err := list.Check(); err != nil {
+			return bad(at, "", err.Error())
+		}
+	}
 	for at, price := range prices {
 		if price != nil && (*price < 0 || *price > maxPrice) {
 			return bad(at, money(*price), fmt.Sprintf("must be a number from 0 to %s", money(maxPrice)))
@@ -82,17 +92,6 @@ func (d *Document) check() error {
 
 func bad(field, value, rule string) error {
 	return &api.FieldError{Field: field, Value: clip(value), Rule: rule}
-}
-
-// Write writes the document as JSON. Numbers that are none, such as NaN, are an error.
-func (d *Document) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(d); err != nil {
-		return fmt.Errorf("write the state: %w", err)
-	}
-	return nil
 }
 
 // neverWord is the text of Never.

@@ -21,11 +21,7 @@ func TestADocumentIsReadAsItWasWritten(t *testing.T) {
 		l := mixed(seed, false)
 		l.s.Pools[0].Policy.ConsolidateAfter = new(disruption.Never)
 		d := l.document()
-		var text bytes.Buffer
-		if err := d.Write(&text); err != nil {
-			t.Fatal(err)
-		}
-		got, err := disruption.ReadDocument(&text)
+		got, err := disruption.ReadDocument(bytes.NewReader(mustJSON(t, d)))
 		if err != nil {
 			t.Fatal(err)
 		}

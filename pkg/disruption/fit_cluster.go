@@ -5,17 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // cluster is one Kubernetes cluster. Its lists are sorted by name, so that the order of the state has no meaning.
 type cluster struct {
 	nodes   []*fitNode
-	known   map[*Node]*fitNode
-	order   []*fitNode // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
-	pods    []*fitPod  // that have not finished
-	daemons []*fitPod  // one of each DaemonSet, as its controller would make it
-	waiting []*item    // without a node, with the node where they would get room
+	known   map[string]*fitNode // by name
+	order   []*fitNode          // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
+	pods    []*fitPod           // that have not finished
+	daemons []*fitPod           // one of each DaemonSet, as its controller would make it
+	waiting []*item             // without a node, with the node where they would get room
 	budgets []podBudget
 
 	shapes  table[shape]
@@ -27,9 +29,6 @@ type cluster struct {
 	names     []string       // of resources
 	lacks     []string       // why a node does not take a pod
 	resources map[string]int // their places in names
-
-	pools map[string]string  // by node
-	runs  map[[2]string]bool // DaemonSets with pods on nodes of a pool, by pool and name
 }
 
 // fitPod is a pod with what placing it takes.
@@ -45,35 +44,37 @@ func (p *fitPod) sure() bool { return p.Node != "" && !p.Terminating }
 // fitNode is a node with what is left of it.
 type fitNode struct {
 	*Node
-	at         int  // its place in the list of nodes
-	made       bool // it does not exist yet: it may get more labels than those that are known
-	target     bool // pods may be moved here
-	goes       bool
-	all, free  []int64
-	pods       []*fitPod // that run here
-	moving     []*fitPod // of those, that need another place when it goes
-	stuck      string    // why they cannot go wherever they may, but for budgets
-	ports      []port    // pods that are placed append theirs, and are taken away in reverse
-	host, zone int       // its domains; 0: in none
+	cluster   *cluster
+	host      *host        // nil: none of ours
+	object    *corev1.Node // its name and labels
+	at        int          // its place in the list of nodes
+	made      bool         // it does not exist yet: it may get more labels than those that are known
+	target    bool         // pods may be moved here
+	goes      bool
+	all, free []int64
+	pods      []*fitPod // that run here
+	moving    []*fitPod // of those, that need another place when it goes
+	stuck     string    // why they cannot go wherever they may, but for budgets
+	ports     []port    // pods that are placed append theirs, and are taken away in reverse
+	hostAt    int       // its domains by host name and by zone; 0: in none
+	zoneAt    int
 }
 
-// build puts the pods where they are, and gives those without a node their room.
-func (c *cluster) build(target func(n *Node) bool) {
-	c.findDaemons()
+// build puts the pods where they are, and gives those without a node their room. target tells whether pods may be moved to
+// a node besides what the node itself says.
+func (c *cluster) build(target func(n *fitNode) bool) {
 	c.readShapes()
-	named := make(map[string]*fitNode, len(c.nodes))
 	for _, n := range c.nodes {
-		c.known[n.Node], named[n.Name] = n, n
 		c.equip(n)
 		c.locate(n)
 	}
 	c.relate()
 	for _, p := range c.pods {
-		if n, ok := named[p.Node]; ok {
+		if n := c.known[p.Node]; n != nil {
 			n.pods = append(n.pods, p)
 			n.ports = append(n.ports, p.ports...)
 			subtract(n.free, p.needs) // VolumesLeft is what is left already
-			c.count(p.shape, n, p.sure(), 1)
+			p.count(n, p.sure(), 1)
 			if p.moves() {
 				n.moving, n.stuck = append(n.moving, p), cmp.Or(n.stuck, p.holds())
 			}
@@ -86,7 +87,7 @@ func (c *cluster) build(target func(n *Node) bool) {
 
 // sortTargets sorts the nodes that take pods: those that pods may be moved to, then the others. The fullest come first, so
 // that moved pods leave the emptier ones empty.
-func (c *cluster) sortTargets(target func(n *Node) bool) {
+func (c *cluster) sortTargets(target func(n *fitNode) bool) {
 	full := make([]float64, len(c.nodes))
 	for i, n := range c.nodes {
 		for _, name := range []string{"cpu", "memory"} {
@@ -95,7 +96,7 @@ func (c *cluster) sortTargets(target func(n *Node) bool) {
 			}
 		}
 		if n.Ready && !n.Unschedulable && !n.Deleting {
-			n.target = target == nil || target(n.Node)
+			n.target = target(n)
 			c.order = append(c.order, n)
 		}
 	}
@@ -126,7 +127,7 @@ func (c *cluster) placeWaiting() {
 	for _, it := range items {
 		if it.start = c.first(it, it.start); it.start < len(c.order) {
 			it.node = c.order[it.start]
-			c.put(it)
+			it.put()
 			c.waiting = append(c.waiting, it)
 		}
 	}
@@ -135,9 +136,9 @@ func (c *cluster) placeWaiting() {
 	}
 }
 
-// without is that of fleetSim, for one cluster.
+// without is for nodes of one cluster.
 func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
-	if p.blocked = c.keeps(going); p.blocked != "" {
+	if p.blocked = keeps(going); p.blocked != "" {
 		return p
 	}
 	c.show(going, -1)
@@ -151,7 +152,7 @@ func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 		return p
 	}
 	for _, it := range items {
-		if p.usedSpare = p.usedSpare || it.node.made; !it.waits {
+		if !it.waits {
 			p.moves = append(p.moves, move{it.Pod, api.PlanMove{Pod: it.name, To: it.node.Name}})
 		}
 	}
@@ -164,15 +165,20 @@ func (c *cluster) show(going []*fitNode, by int) {
 	for _, n := range going {
 		n.goes = by < 0
 		for _, p := range n.pods {
-			c.count(p.shape, n, p.sure(), by)
+			p.count(n, p.sure(), by)
 		}
 		for _, it := range c.waiting {
 			if it.node == n {
-				c.count(it.shape, n, false, by)
+				it.count(n, false, by)
 			}
 		}
 		c.open(n, by)
 	}
+}
+
+// waits reports whether a pod without a node would get its room on n.
+func (n *fitNode) waits() bool {
+	return slices.ContainsFunc(n.cluster.waiting, func(it *item) bool { return it.node == n && !it.DaemonSet })
 }
 
 // toPlace lists the pods that need another place, in the order in which they get one.

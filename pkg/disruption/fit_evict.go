@@ -55,25 +55,23 @@ func (p *fitPod) holds() string {
 	return ""
 }
 
-// keeps says why nodes cannot go together, apart from where their pods would go.
-func (c *cluster) keeps(going []*fitNode) string {
-	evicted := map[*podBudget][]*fitPod{}
+// keeps says why nodes cannot go together, apart from where their pods would go: a budget, an annotation, no owner,
+// something that is not simulated. "" = nothing.
+func keeps(going []*fitNode) string {
+	evicted := map[*podBudget]int{}
 	for _, n := range going {
 		if n.stuck != "" {
 			return n.stuck
 		}
 		for _, p := range n.moving {
 			for _, b := range p.budgets {
-				if !p.Terminating && b.counts(p.Pod) {
-					evicted[b] = append(evicted[b], p)
+				if p.Terminating || !b.counts(p.Pod) {
+					continue
+				}
+				if evicted[b]++; evicted[b] > max(0, int(b.Allowed)) {
+					return fmt.Sprintf("pod %s cannot be evicted: PodDisruptionBudget %s allows %d, and %d of its pods would move", p.name, b.Key, b.Allowed, evicted[b])
 				}
 			}
-		}
-	}
-	for i := range c.budgets {
-		if b := &c.budgets[i]; len(evicted[b]) > max(0, int(b.Allowed)) {
-			return fmt.Sprintf("pod %s cannot be evicted: PodDisruptionBudget %s allows %d, and %d of its pods would move",
-				evicted[b][0].name, b.Key, b.Allowed, len(evicted[b]))
 		}
 	}
 	return ""

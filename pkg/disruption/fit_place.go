@@ -52,12 +52,12 @@ func (c *cluster) check(it *item, n *fitNode) string {
 			}
 		}
 	}
-	switch a := c.meets(it.shape, n); {
-	case a&endures == 0:
+	switch {
+	case !it.tolerates(n.Taints) || !it.endures(n.Taints):
 		return taint
-	case a&selected == 0 || a&guessed != 0 || it.zoned && n.unsure():
+	case !it.selects(n) || it.guesses(n) || it.zoned && n.unsure():
 		return labels
-	case a&mounts == 0:
+	case !it.mounts(n.object):
 		return volume
 	case slices.ContainsFunc(it.ports, func(p port) bool { return slices.ContainsFunc(n.ports, p.clashes) }):
 		return ports
@@ -72,21 +72,21 @@ func (c *cluster) check(it *item, n *fitNode) string {
 }
 
 // put takes the room that an item has on its node; take gives it back. What was put last is taken first.
-func (c *cluster) put(it *item) {
+func (it *item) put() {
 	subtract(it.node.free, it.needs)
 	subtract(it.node.free, it.volumes)
 	it.node.ports = append(it.node.ports, it.ports...)
-	c.count(it.shape, it.node, !it.waits, 1)
+	it.count(it.node, !it.waits, 1)
 }
 
-func (c *cluster) take(it *item) {
+func (it *item) take() {
 	for _, needs := range [][]need{it.needs, it.volumes} {
 		for _, w := range needs {
 			it.node.free[w.of] += w.amount
 		}
 	}
 	it.node.ports = it.node.ports[:len(it.node.ports)-len(it.ports)]
-	c.count(it.shape, it.node, !it.waits, -1)
+	it.count(it.node, !it.waits, -1)
 }
 
 // place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
@@ -134,8 +134,8 @@ type search struct {
 // where this one did not fit.
 func (s *search) fill(i int) bool {
 	if i == len(s.items) {
-		bad := slices.IndexFunc(s.items, s.unsettled)
-		if bad < 0 && slices.ContainsFunc(s.waiting, s.unsettled) {
+		bad := slices.IndexFunc(s.items, (*item).unsettled)
+		if bad < 0 && slices.ContainsFunc(s.waiting, (*item).unsettled) {
 			bad = i
 		}
 		if s.failed < 0 {
@@ -156,9 +156,9 @@ func (s *search) fill(i int) bool {
 		if it.node = s.order[at]; !it.free() {
 			it.start = at
 		}
-		s.put(it)
+		it.put()
 		done := s.fill(i + 1)
-		if s.take(it); done || s.back <= 0 {
+		if it.take(); done || s.back <= 0 {
 			return done
 		}
 		from = at + 1
@@ -171,12 +171,12 @@ func (s *search) fill(i int) bool {
 
 // unsettled reports whether the affinity or the spread of an item does not hold with all others where they are, in
 // whatever order they came.
-func (c *cluster) unsettled(it *item) bool {
+func (it *item) unsettled() bool {
 	if !it.free() || it.node.goes {
 		return false
 	}
-	c.count(it.shape, it.node, !it.waits, -1)
-	defer c.count(it.shape, it.node, !it.waits, 1)
+	it.count(it.node, !it.waits, -1)
+	defer it.count(it.node, !it.waits, 1)
 	return !it.beside(it.node) || !it.even(it.node)
 }
 

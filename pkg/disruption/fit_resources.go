@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
@@ -89,6 +91,7 @@ func (c *cluster) equip(n *fitNode) {
 		}
 	}
 	n.free = slices.Clone(n.all)
+	n.object = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
 }
 
 // sizeShapes computes sizes: the sum of the shares of all that the nodes have.

@@ -90,7 +90,7 @@ func (c *cluster) locate(n *fitNode) {
 		}
 		return id
 	}
-	n.host, n.zone = id(byHost, 2), id(byZone, 3)
+	n.hostAt, n.zoneAt = id(byHost, 2), id(byZone, 3)
 }
 
 // at is what the rule knows of the domain of a node; nothing where that is in none.
@@ -104,9 +104,9 @@ func (r *rule) at(n *fitNode) domain {
 
 func (n *fitNode) domain(by string) int {
 	if by == byHost {
-		return n.host
+		return n.hostAt
 	}
-	return n.zone
+	return n.zoneAt
 }
 
 // unsure reports whether the zone of a node is not known yet.
@@ -143,10 +143,10 @@ func (c *cluster) relate() {
 }
 
 // count tells rules that a pod of the shape comes to the node, or leaves it: by is 1 or -1. sure: it stays there.
-func (c *cluster) count(s *shape, n *fitNode, sure bool, by int) {
+func (s *shape) count(n *fitNode, sure bool, by int) {
 	for _, r := range s.about {
 		r.pods += by
-		c.change(r, n, func(d *domain) {
+		r.change(n, func(d *domain) {
 			if sure {
 				d.stay += by
 			} else {
@@ -155,13 +155,13 @@ func (c *cluster) count(s *shape, n *fitNode, sure bool, by int) {
 		})
 	}
 	for _, r := range s.anti {
-		c.change(r, n, func(d *domain) { d.have += by })
+		r.change(n, func(d *domain) { d.have += by })
 	}
 }
 
 // change changes what a rule knows of the domain of a node, if the node counts for it.
-func (c *cluster) change(r *rule, n *fitNode, to func(*domain)) {
-	if r.spread == nil || c.eligible(r, n) {
+func (r *rule) change(n *fitNode, to func(*domain)) {
+	if r.spread == nil || r.eligible(n) {
 		to(&r.domains[n.domain(r.by)])
 		r.fewest = -1
 	}

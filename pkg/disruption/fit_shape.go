@@ -38,11 +38,10 @@ type shape struct {
 
 	needs, volumes []need // of resources, with one of "pods"; how many more volumes of each CSI driver
 	ports          []port
-	selects        nodeaffinity.RequiredNodeAffinity
+	demand         nodeaffinity.RequiredNodeAffinity
 	reaches        []*corev1.NodeSelector // of its volumes
 	keys           []string               // labels of nodes that it looks at, and fields, such as the name
 	tolerations    []corev1.Toleration
-	answers        []answer // by node; 0: not asked yet
 
 	anti     []*rule
 	affinity *rule // nil: none

@@ -38,17 +38,17 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 func (c *cluster) open(n *fitNode, by int) {
 	for _, r := range c.rules.all {
 		if r.spread != nil {
-			c.change(r, n, func(d *domain) { d.nodes += by })
+			r.change(n, func(d *domain) { d.nodes += by })
 		}
 	}
 }
 
 // eligible reports whether pods on the node count. A node that does not exist yet counts unless it is known not to.
-func (c *cluster) eligible(r *rule, n *fitNode) bool {
+func (r *rule) eligible(n *fitNode) bool {
 	const honor = corev1.NodeInclusionPolicyHonor
-	a, labels, taints := c.meets(r.shape, n), r.spread.NodeAffinityPolicy, r.spread.NodeTaintsPolicy
-	return !slices.ContainsFunc(r.shape.spreads, func(o *rule) bool { return n.domain(o.by) == 0 }) &&
-		(labels != nil && *labels != honor || a&(selected|guessed) != 0) && (taints == nil || *taints != honor || a&tolerated != 0)
+	s, labels, taints := r.shape, r.spread.NodeAffinityPolicy, r.spread.NodeTaintsPolicy
+	return !slices.ContainsFunc(s.spreads, func(o *rule) bool { return n.domain(o.by) == 0 }) &&
+		(labels != nil && *labels != honor || s.selects(n) || s.guesses(n)) && (taints == nil || *taints != honor || s.tolerates(n.Taints))
 }
 
 // even reports whether one more pod of the shape on the node keeps to its spreads. Pods that may not stay count where

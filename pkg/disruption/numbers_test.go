@@ -46,7 +46,7 @@ func TestBounds(t *testing.T) {
 		{"two are too many: they count as gone", "3", wanted(8), 1, ""},
 		{"and are none of those that stay", "100%,ready:7", wanted(8), 1, "6 of its Ready hosts would stay"},
 		{"never more than it wants", "100,ready:0", wanted(2), 2, pool + " wants 2 hosts, and no more can be taken from it"},
-		{"one that cannot be read", "3", func(l *lab) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "some"}) }, 0, "which cannot be read"},
+		{"one that cannot be read", "3", func(l *lab) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "some"}) }, 0, "that cannot be read"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(10)

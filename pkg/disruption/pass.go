@@ -44,7 +44,7 @@ func moreFirst(a, b *host) int { return cmp.Compare(b.per, a.per) }
 func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 	replicas := map[*pool]int{}
 	var going []*host
-	waits := func(h *host) bool { return p.sim.waits(h.node) }
+	waits := func(h *host) bool { return h.node.waits() }
 	for _, h := range p.candidates(api.PlanEmpty) {
 		set := append(slices.Clip(going), h)
 		why := p.within(set, api.PlanEmpty, false)
@@ -69,7 +69,7 @@ func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
 	all := slices.DeleteFunc(p.candidates(api.PlanDrifted), func(h *host) bool { return len(h.drift.of[name]) == 0 })
 	slices.SortFunc(all, func(a, b *host) int {
-		return cmp.Or(trueFirst(len(a.movers) == 0, len(b.movers) == 0), a.drift.since.Compare(b.drift.since), a.compare(b.Key))
+		return cmp.Or(trueFirst(len(a.movers()) == 0, len(b.movers()) == 0), a.drift.since.Compare(b.drift.since), a.compare(b.Key))
 	})
 	for i, h := range all {
 		set := []*host{h}

@@ -122,7 +122,7 @@ func (p *planner) rate(h *host) {
 func disruptionCost(set []*host, slotMinutes float64) float64 {
 	sum := slotMinutes
 	for _, h := range set {
-		for _, q := range h.movers {
+		for _, q := range h.movers() {
 			cost := 1 + float64(q.Priority)/(1<<25)
 			if q.DeletionCost != nil {
 				cost += float64(*q.DeletionCost) / (1 << 27)

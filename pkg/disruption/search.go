@@ -36,9 +36,9 @@ func (s *solution) better(other *solution) *solution {
 // simulate asks where the pods of hosts would go, while there is work left and the context has not ended.
 func (p *planner) simulate(set []*host, spare *Node) placement {
 	cost := 1
-	nodes := make([]*Node, len(set))
+	nodes := make([]*fitNode, len(set))
 	for i, h := range set {
-		cost += len(h.movers)
+		cost += len(h.movers())
 		nodes[i] = h.node
 	}
 	if p.work < cost || p.ends() != nil {
@@ -46,7 +46,7 @@ func (p *planner) simulate(set []*host, spare *Node) placement {
 		return placement{blocked: "the search has come to its bound"}
 	}
 	p.work -= cost
-	return p.sim.without(nodes, spare)
+	return without(nodes, spare)
 }
 
 // solve simulates that hosts go together, all at once: first to nodes that exist, then with one more.

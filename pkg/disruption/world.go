@@ -21,10 +21,9 @@ type planner struct {
 	now  time.Time
 	ends func() error // of the context: nothing more is simulated once it has one
 
-	sim    fleetSim
+	fits   map[Key]*cluster
 	hosts  []*host // by name
 	pools  map[string]*pool
-	of     map[*Node]*host  // by node
 	faults []string         // of settings and annotations
 	away   map[Key]string   // clusters that are known, and why they were not read
 	only   map[string]bool  // hosts that may be candidates; nil: all
@@ -35,13 +34,10 @@ type planner struct {
 // host is a Host with what belongs to it.
 type host struct {
 	*Host
-	id     string
-	node   *Node // nil = none that is known
-	pool   *pool // nil = none that is known
-	guests int   // pods that do not belong to the node and have not finished
-	movers []*Pod
-	stuck  string
-	price  float64
+	id    string
+	node  *fitNode // nil = none that is known
+	pool  *pool    // nil = none that is known
+	price float64
 	// unpriced says why the price is not known.
 	unpriced  string
 	saving    savings // of its release
@@ -64,7 +60,7 @@ type pool struct {
 // newPlanner puts together what is given, and judges each host.
 func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner {
 	p := &planner{
-		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, of: map[*Node]*host{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
+		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
 	}
 	p.sort()
 	for _, c := range p.s.Clusters {
@@ -72,16 +68,15 @@ func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner
 			p.faults = append(p.faults, "cluster "+c.String()+" cannot be read: "+clip(c.Fault))
 		}
 	}
-	p.faults = append(p.faults, budgetFaults("setting", p.c.Budgets)...)
+	p.fits = newClusters(&p.s)
 	p.buildPools()
 	p.buildHosts()
 	slices.Sort(p.faults)
 	p.faults = slices.Compact(p.faults)
-	p.sim = newSimulator(&p.s, p.target)
+	for _, c := range p.fits {
+		c.build(p.target)
+	}
 	for _, h := range p.hosts {
-		if h.node != nil {
-			h.movers, h.stuck = p.sim.residents(h.node), p.sim.stuck(h.node)
-		}
 		p.rate(h)
 		p.judge(h)
 	}
@@ -122,33 +117,16 @@ func (p *planner) buildPools() {
 		for _, f := range faults {
 			p.faults = append(p.faults, q.name+": "+f)
 		}
-		p.faults = append(p.faults, budgetFaults(q.name, q.Policy.Budgets)...)
 		p.pools[q.name] = q
 	}
 }
 
-// place names a node.
-type place struct {
-	cluster Key
-	node    string
-}
-
 func (p *planner) buildHosts() {
-	nodes, guests := map[place]*Node{}, map[place]int{}
-	for i := range p.s.Nodes {
-		nodes[place{p.s.Nodes[i].Cluster, p.s.Nodes[i].Name}] = &p.s.Nodes[i]
-	}
-	for i := range p.s.Pods {
-		if q := &p.s.Pods[i]; q.Node != "" && !q.Bound() {
-			guests[place{q.Cluster, q.Node}]++
-		}
-	}
 	for i := range p.s.Hosts {
 		h := &host{Host: &p.s.Hosts[i], id: p.s.Hosts[i].String()}
-		at := place{h.Cluster, h.Node}
-		h.node, h.guests = nodes[at], guests[at]
-		if h.node != nil {
-			p.of[h.node] = h
+		if c := p.fits[h.Cluster]; c != nil && c.known[h.Node] != nil {
+			h.node = c.known[h.Node]
+			h.node.host = h
 		}
 		for _, f := range h.Faults {
 			p.faults = append(p.faults, "host "+h.id+": "+f)
@@ -179,7 +157,17 @@ func (h *host) disrupting() bool {
 func (h *host) ready() bool { return h.node != nil && h.node.Ready }
 
 // vacant: all of its pods go with the node.
-func (h *host) vacant() bool { return h.node != nil && h.guests == 0 }
+func (h *host) vacant() bool {
+	return h.node != nil && !slices.ContainsFunc(h.node.pods, func(q *fitPod) bool { return !q.Bound() })
+}
+
+// movers are its pods that need another place when it goes.
+func (h *host) movers() []*fitPod {
+	if h.node == nil {
+		return nil
+	}
+	return h.node.moving
+}
 
 // Values of status.provisioning.state.
 const (
@@ -190,8 +178,8 @@ const (
 
 // target tells whether pods may be moved to a node. A node that is none of our hosts', or whose pool is never
 // consolidated, has no clock to wait for.
-func (p *planner) target(n *Node) bool {
-	h := p.of[n]
+func (p *planner) target(n *fitNode) bool {
+	h := n.host
 	if h == nil || h.pool == nil && !h.disrupting() {
 		return true
 	}
@@ -204,7 +192,7 @@ func (p *planner) target(n *Node) bool {
 
 // quietSince is when the clock of consolidateAfter began: with the last pod that came or went, and never before the
 // node was first Ready.
-func quietSince(n *Node) time.Time {
+func quietSince(n *fitNode) time.Time {
 	if n.LastPodEvent.After(n.FirstReady) {
 		return n.LastPodEvent
 	}

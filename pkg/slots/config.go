@@ -43,16 +43,16 @@ type Limits struct {
 	Total        int            // MAX_CONCURRENT_PROVISIONING_HOSTS
 	Groups       map[string]int // of single conductor groups, within Total
 	VirtualMedia int            // of hosts that boot from virtual media, beside Total; 0: none
-	StuckCap     int            // the most hosts that are written off at a time
+	// ExemptVirtualMedia lets hosts that boot from virtual media pass, unless they have a limit.
+	ExemptVirtualMedia bool
+	StuckCap           int // the most hosts that are written off at a time
 }
 
 // Config holds the settings of a Ledger. DefaultConfig is a usable one.
 type Config struct {
 	Limits
-	// ExemptVirtualMedia lets hosts that boot from virtual media pass, unless they have a limit.
-	ExemptVirtualMedia bool
-	Count              CountMode
-	CountExtra         bool // nodes in service and hold states count too
+	Count      CountMode
+	CountExtra bool // nodes in service and hold states count too
 
 	LeaseTTL   time.Duration // a yes is used within it
 	Linger     time.Duration // so long a host keeps its slot between two phases of its work
@@ -65,7 +65,7 @@ type Config struct {
 // DefaultConfig returns the defaults of docs/settings.md.
 func DefaultConfig() Config {
 	return Config{
-		Limits: Limits{Total: 20, StuckCap: 5}, ExemptVirtualMedia: true, Count: CountAgent,
+		Limits: Limits{Total: 20, ExemptVirtualMedia: true, StuckCap: 5}, Count: CountAgent,
 		LeaseTTL: 5 * time.Minute, Linger: 45 * time.Second, Settle: time.Minute,
 		MaxStale: 30 * time.Second, ListMaxAge: time.Minute, StuckAfter: 90 * time.Minute,
 	}

@@ -28,7 +28,7 @@ func shortNames(t *testing.T, dir string) *regexp.Regexp {
 		}
 		names = append(names, name)
 	}
-	if len(names) < 50 {
+	if len(names) < 30 {
 		t.Fatalf("found %d settings: the search is broken", len(names))
 	}
 	return regexp.MustCompile(`(?:^|[^A-Z0-9_])(` + strings.Join(names, "|") + `)(?:[^A-Z0-9_]|$)`)

@@ -46,8 +46,8 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 	command.Env = child.ProductEnvironment(append(box.environment(),
 		"IRONIC_ENDPOINT="+front.URL, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0",
 		"MAX_CONCURRENT_PROVISIONING_HOSTS="+strconv.Itoa(limit),
-		"IRONIC_THROTTLE_STARTUP_SETTLE=1s", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
-		"IRONIC_THROTTLE_LEASE_TTL=4s", "IRONIC_THROTTLE_LIST_MAX_AGE=2s",
+		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
+		"IRONIC_THROTTLE_LEASE_TTL=4s",
 	)...)
 	p, log := child.Serve(t, command, &at)
 

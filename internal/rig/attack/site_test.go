@@ -94,8 +94,8 @@ func newSite(t *testing.T, o siteOptions) *site {
 	command.Env = child.ProductEnvironment(append([]string{
 		"IRONIC_ENDPOINT=" + o.endpoint, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0",
 		"MAX_CONCURRENT_PROVISIONING_HOSTS=" + strconv.Itoa(siteLimit), "IRONIC_THROTTLE_LOG_FORMAT=json",
-		"IRONIC_THROTTLE_STARTUP_SETTLE=1s", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
-		"IRONIC_THROTTLE_LEASE_TTL=4s", "IRONIC_THROTTLE_LIST_MAX_AGE=2s",
+		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
+		"IRONIC_THROTTLE_LEASE_TTL=4s",
 		"IRONIC_THROTTLE_BREAKER_ENABLED=false",
 	}, o.env...)...)
 	s.Process, s.log = child.Serve(t, command, &s.at)

@@ -51,7 +51,7 @@ func TestGatewayStorm_ownLimit(t *testing.T) {
 	})
 }
 
-// TestGatewayKilled at random, five times STARTUP_SETTLE after its start in
+// TestGatewayKilled at random, five times the settling after its start in
 // the mean, every second time with a PUT on its way that has begun nothing yet.
 func TestGatewayKilled(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestIronicAway(t *testing.T) {
 
 // trouble breaks connections when PUTs were carried out, and before; it shuts
 // Ironic's port for PUTs alone, whose nodes could be looked at a moment ago, and
-// then for all, once for longer than MAX_STALE.
+// then for all, once until the view is stale.
 func (b *bubble) trouble() {
 	for _, broken := range []fakeironic.Trouble{fakeironic.CutAfter, fakeironic.Refuse} {
 		<-time.After(time.Minute)

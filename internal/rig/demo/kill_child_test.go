@@ -63,9 +63,7 @@ func environment(c config.Config, empty string) []string {
 		env = append(env, ours+"BREAKER_ENABLED=false")
 	}
 	for name, d := range map[string]time.Duration{
-		"POLL_INTERVAL": max(time.Second, c.View.PollInterval), "MAX_STALE": c.View.MaxStale,
-		"LIST_MAX_AGE": c.View.ListMaxAge, "LEASE_TTL": c.Leases.TTL, "LINGER": c.Leases.Linger,
-		"STARTUP_SETTLE": c.Leases.StartupSettle,
+		"POLL_INTERVAL": max(time.Second, c.View.PollInterval), "LEASE_TTL": c.Leases.TTL, "LINGER": c.Leases.Linger,
 	} {
 		env = append(env, ours+name+"="+d.String())
 	}

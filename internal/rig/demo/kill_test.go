@@ -123,7 +123,7 @@ func newKillStorm(t *testing.T, o Options, binary string) *killStorm {
 }
 
 // checkOperator replaces the stage's operator. A PUT follows its yes by up to a
-// third of STARTUP_SETTLE: F-1 allows that, and it gives kills something to hit.
+// third of the settling: F-1 allows that, and it gives kills something to hit.
 func (k *killStorm) checkOperator() error {
 	o := operatorOptions(k.opt, k.fleet)
 	settle := time.Duration(float64(k.config.Leases.StartupSettle) * k.opt.Speed)

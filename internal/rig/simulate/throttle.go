@@ -39,7 +39,7 @@ func newThrottle(s *sim) (*throttle, error) {
 }
 
 func limits(total int) slots.Limits {
-	return slots.Limits{Total: total, StuckCap: (total + 3) / 4}
+	return slots.Limits{Total: total, ExemptVirtualMedia: true, StuckCap: (total + 3) / 4}
 }
 
 // relimit puts the limit in force that follows the first one.

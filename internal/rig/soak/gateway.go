@@ -130,7 +130,7 @@ func (f *flight) act() int {
 	return f.w.put(f.h, f.uuid, f.target, true)
 }
 
-// breaks loses the connection: what was sent may take effect before that, or up to STARTUP_SETTLE after it.
+// breaks loses the connection: what was sent may take effect before that, or up to the settling time after it.
 func (f *flight) breaks() {
 	w, r := f.w, f.r
 	w.tally.Faults[torn]++

@@ -145,7 +145,7 @@ func newConfig(seed uint64, s style) admission.Config {
 
 // newLimits draws limits, at the start or for a reload.
 func newLimits(r *rand.Rand, s style) slots.Limits {
-	l := slots.Limits{Total: 1 + r.IntN(5)}
+	l := slots.Limits{Total: 1 + r.IntN(5), ExemptVirtualMedia: true}
 	l.StuckCap = r.IntN(l.Total + 1)
 	if s.groups && chance(r, .7) {
 		l.Groups = map[string]int{"rack1": 1 + r.IntN(l.Total)}

@@ -78,7 +78,7 @@ func (s *site) start(binary string, environment []string) {
 	throttle := exec.CommandContext(context.WithoutCancel(s.t.Context()), binary) // it ends with its stdin
 	throttle.Env = child.ProductEnvironment(append(environment, "GOCOVERDIR="+s.t.TempDir(),
 		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", limit), "IRONIC_THROTTLE_POLL_INTERVAL=5s",
-		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_STARTUP_SETTLE=1s")...)
+		"IRONIC_THROTTLE_LINGER=1s")...)
 	throttle.Stderr = s.log
 	in, errIn := throttle.StdinPipe()
 	out, errOut := throttle.StdoutPipe()

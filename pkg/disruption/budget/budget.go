@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/robfig/cron/v3"
 	"sigs.k8s.io/json"
@@ -41,11 +40,7 @@ const (
 	maxHosts    = 1_000_000
 	maxSchedule = 256
 	maxDuration = 366 * 24 * time.Hour
-	maxShown    = 120
 )
-
-// readyWord stands before MinReady in a list that is no JSON.
-const readyWord = "ready:"
 
 // Parse reads "10%,3,ready:2" or a JSON list. The error is the rule that text breaks, such as "must hold 1..32 budgets".
 func Parse(text string) (List, error) {
@@ -57,33 +52,32 @@ func Parse(text string) (List, error) {
 	if strings.HasPrefix(text, "[") {
 		strict, err := json.UnmarshalStrict([]byte(text), &l)
 		if err = errors.Join(append(strict, err)...); err != nil {
-			return nil, fmt.Errorf("must be a JSON list of budgets with nodes or minReady, schedule, duration and reasons: %s", shown(err.Error()))
+			return nil, fmt.Errorf("must be a JSON list of budgets with nodes or minReady, schedule, duration and reasons: %.120q", err)
 		}
 	} else {
 		for word := range strings.SplitSeq(text, ",") {
 			word = strings.TrimSpace(word)
-			if ready, ok := strings.CutPrefix(word, readyWord); ok {
+			if ready, ok := strings.CutPrefix(word, "ready:"); ok {
 				l = append(l, Budget{MinReady: ready})
 			} else {
 				l = append(l, Budget{Nodes: word})
 			}
 		}
 	}
-	if len(l) == 0 || len(l) > maxList {
-		return nil, fmt.Errorf("must hold 1..%d budgets, not %d", maxList, len(l))
-	}
-	for _, b := range l {
-		if err := b.Check(); err != nil {
-			return nil, err
-		}
-	}
-	return l, nil
+	return l, l.Check()
 }
 
-// Check reports the rule that b breaks.
-func (b Budget) Check() error {
-	_, err := b.read()
-	return err
+// Check reports the rule that l, or one of its budgets, breaks.
+func (l List) Check() error {
+	if len(l) == 0 || len(l) > maxList {
+		return fmt.Errorf("must hold 1..%d budgets, not %d", maxList, len(l))
+	}
+	for _, b := range l {
+		if _, err := b.read(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reading is what a budget says.
@@ -106,16 +100,15 @@ func (b Budget) read() (r reading, err error) {
 	}
 	if b.Schedule != "" {
 		if r.schedule, err = schedule(b.Schedule); err != nil {
-			return r, fmt.Errorf("must give schedules as cron expressions in UTC, such as \"0 8 * * 1-5\", and %q is none: %s",
-				shown(b.Schedule), shown(err.Error()))
+			return r, fmt.Errorf("must give schedules as cron expressions in UTC, such as \"0 8 * * 1-5\", and %.120q is none: %.120q", b.Schedule, err)
 		}
 		if r.duration, err = time.ParseDuration(b.Duration); err != nil || r.duration <= 0 || r.duration > maxDuration {
-			return r, fmt.Errorf("must give each budget a duration such as 8h, up to %.0fh, and %q is none", maxDuration.Hours(), shown(b.Duration))
+			return r, fmt.Errorf("must give each budget a duration such as 8h, up to %.0fh, and %.120q is none", maxDuration.Hours(), b.Duration)
 		}
 	}
 	for _, reason := range b.Reasons {
 		if !slices.Contains(api.PlanReasons(), reason) {
-			return r, fmt.Errorf("must name reasons of %v, and %q is none", api.PlanReasons(), shown(string(reason)))
+			return r, fmt.Errorf("must name reasons of %v, and %.120q is none", api.PlanReasons(), reason)
 		}
 	}
 	return r, nil
@@ -125,7 +118,7 @@ func quota(text string) (n int, percent bool, err error) {
 	number, percent := strings.CutSuffix(text, "%")
 	n, err = strconv.Atoi(number)
 	if digits := strings.Trim(number, "0123456789") == ""; err != nil || !digits || n > maxHosts || percent && n > 100 {
-		return 0, false, fmt.Errorf("must give each budget a whole number 0..%d or a percentage 0%%..100%%, and %q is none", maxHosts, shown(text))
+		return 0, false, fmt.Errorf("must give each budget a whole number 0..%d or a percentage 0%%..100%%, and %.120q is none", maxHosts, text)
 	}
 	return n, percent, nil
 }
@@ -141,18 +134,4 @@ func schedule(text string) (cron.Schedule, error) {
 		return nil, errors.New("@every has no times of the day")
 	}
 	return cron.ParseStandard(text)
-}
-
-// shown is what somebody wrote, on one line of bounded length.
-func shown(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	if len(text) > maxShown {
-		return strings.ToValidUTF8(text[:maxShown], "") + "..."
-	}
-	return text
 }

@@ -34,26 +34,24 @@ func (l List) Room(p Pool, reason api.PlanReason, now time.Time) Room {
 		w, err := b.read()
 		switch {
 		case err != nil:
-			r.least(0, "which cannot be read: it "+err.Error())
-			continue
+			return Room{Why: "that cannot be read"}
 		case len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) || !w.active(now):
 			continue
 		}
-		n, why := w.of(p.Size), b.Nodes+b.MinReady
+		n, why := w.count, b.Nodes+b.MinReady
 		if w.percent {
+			n = (n*p.Size + 99) / 100
 			why += fmt.Sprintf(" of %d", p.Size)
 		}
 		if w.schedule != nil {
-			why += fmt.Sprintf(" in %q for %s", shown(b.Schedule), b.Duration)
+			why += fmt.Sprintf(" in %.120q for %s", b.Schedule, b.Duration)
 		}
 		if b.MinReady != "" {
-			if left := p.Ready - n; left < r.Ready || left == r.Ready && why < r.WhyReady {
-				r.Ready, r.WhyReady = left, why
-			}
+			least(&r.Ready, &r.WhyReady, p.Ready-n, why)
 			continue
 		}
+		least(&r.Hosts, &r.Why, max(0, n-p.Busy), why)
 		r.Never = r.Never || w.count == 0 && w.schedule == nil && len(b.Reasons) > 0
-		r.least(max(0, n-p.Busy), why)
 	}
 	if r.Hosts != math.MaxInt && p.Busy > 0 {
 		r.Why += fmt.Sprintf(", and %d of its hosts are not Ready, missing, too many, or being disrupted", p.Busy)
@@ -61,33 +59,23 @@ func (l List) Room(p Pool, reason api.PlanReason, now time.Time) Room {
 	return r
 }
 
-// least lowers Hosts to left. Of two budgets that leave the same, one is named whatever their order.
-func (r *Room) least(left int, why string) {
-	if left < r.Hosts || left == r.Hosts && why < r.Why {
-		r.Hosts, r.Why = left, why
+// least lowers has to left. Of two budgets that leave the same, one is named whatever their order.
+func least(has *int, name *string, left int, why string) {
+	if left < *has || left == *has && why < *name {
+		*has, *name = left, why
 	}
 }
 
 // whole is l with what it does not say.
 func (l List) whole() List {
-	nodes := func(b Budget) bool { return b.Nodes != "" }
-	ready := func(b Budget) bool { return b.MinReady != "" && b.Schedule == "" && len(b.Reasons) == 0 }
 	all := slices.Clone(l)
-	if !slices.ContainsFunc(l, nodes) {
+	if !slices.ContainsFunc(l, func(b Budget) bool { return b.Nodes != "" }) {
 		all = append(all, Budget{Nodes: "10%"})
 	}
-	if !slices.ContainsFunc(l, ready) {
+	if !slices.ContainsFunc(l, func(b Budget) bool { return b.MinReady != "" && b.Schedule == "" && len(b.Reasons) == 0 }) {
 		all = append(all, Budget{MinReady: "1"})
 	}
 	return all
-}
-
-// of is the number of hosts of so many.
-func (r reading) of(hosts int) int {
-	if r.percent {
-		return (r.count*hosts + 99) / 100
-	}
-	return r.count
 }
 
 // active from a start until just before start + duration: a start is in (now - duration, now].
