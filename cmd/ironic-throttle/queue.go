@@ -13,8 +13,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const queueHelp = `Shows who waits for a slot, in the order of the queue: place, host, what it was told
-last, since when it waits, and when its turn may come. Of each pool that has a queue of
+const queueHelp = `Shows who waits for a slot, in the order of the queue: place, host, its last answer,
+since when it waits, and when its turn may come. Of each pool that has a queue of
 its own the first hosts are shown, 20 or as --limit says.
 
 With --namespace or --reason hosts that are stopped or silent are shown too: they stand
@@ -51,7 +51,7 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.SortFlags = false
 	fs.IntVar(&query.Limit, "limit", query.Limit, "how many hosts of each pool")
 	fs.StringVarP(&query.Namespace, "namespace", "n", "", "hosts of this `namespace` alone")
-	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts that were told this `reason` last")
+	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts whose last answer had this `reason`")
 	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
 	completeWords(cmd, "reason", noReasons())

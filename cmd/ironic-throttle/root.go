@@ -7,7 +7,7 @@ import (
 )
 
 const rootHelp = `ironic-throttle watches what OpenStack Ironic does, hands out a fixed number of
-provisioning slots, never one more, and tells everybody who waits why.
+provisioning slots, never one more, and tells each host that waits why.
 
 Exit codes: 0 yes or done, 1 no, 2 wrong use or configuration, or no right to it,
 3 the throttle or Ironic could not be reached. With -o json stdout holds JSON

@@ -27,7 +27,7 @@ limits in the config file are read again while running.`
 
 const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1:6385
 
-  # refuse nobody, count what would have been refused
+  # refuse no host, count what would have been refused
   IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve --mode observe
 
   # on free ports, for a script

@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const statusHelp = `Shows what matters now: how many slots are taken, by whom and for how long, who is next,
+const statusHelp = `Shows what matters now: how many slots are taken, which hosts hold them and for how long, who is next,
 what failures stop, and warnings. -o wide adds the rest: version, address, age of the
 view, tenants, cluster, totals, nodes, in lines of any length. -o json is /v1/status.
 

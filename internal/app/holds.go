@@ -40,7 +40,7 @@ func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 		case ctx.Err() != nil: // this process ends, which is no fault of theirs
 			return kept, context.Cause(ctx)
 		}
-		if text := "nobody is let start before the holds of failed hosts are read: " + err.Error(); text != told {
+		if text := "no host starts before the holds of failed hosts are read: " + err.Error(); text != told {
 			told = text
 			a.waits.Store(&text)
 			a.log.Error("holds cannot be read: trying again", "why", text)

@@ -51,8 +51,8 @@ func TestNobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
 		}
 		s.standsBy("the holds of failed hosts are being read")
 		s.pass(70 * time.Second)
-		s.standsBy("nobody is let start before the holds of failed hosts are read")
-		s.warns("nobody is let start before")
+		s.standsBy("no host starts before the holds of failed hosts are read")
+		s.warns("no host starts before")
 		if now, _ := server.leaders(); now != "" { // Services do not lead to who has not taken over
 			t.Errorf("leaders %q", now)
 		}
@@ -86,7 +86,7 @@ func TestObserveNeedsNoAPIServer(t *testing.T) {
 		cluster(o, fake)
 	}, func(s *stage) {
 		s.pass(time.Minute)
-		s.standsBy("nobody leads, as far as is known: ")
+		s.standsBy("no replica leads, as far as is known: ")
 		observe, enforce := "mode: observe", "mode: enforce"
 		file.Store(&observe)
 		s.pass(10 * time.Second)
@@ -94,10 +94,10 @@ func TestObserveNeedsNoAPIServer(t *testing.T) {
 		if a := s.ask("host-1"); !a.Ready || a.Reason != api.ReasonObserve || !strings.Contains(a.Message, "does not decide") || time.Since(begun) != 0 {
 			t.Errorf("%+v after %v", a, time.Since(begun))
 		}
-		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "observe") || !strings.Contains(text, "nobody leads") {
+		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "observe") || !strings.Contains(text, "no replica leads") {
 			t.Errorf("readyz: %d %s", code, text)
 		}
-		s.warns("this throttle does not decide, and lets everything pass, for its mode is observe: nobody leads")
+		s.warns("this throttle does not decide, and lets everything pass, for its mode is observe: no replica leads")
 		server.set(server.away, "", false)
 		server.set(server.refused, "configmaps", true)
 		s.pass(2 * time.Minute)

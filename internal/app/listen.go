@@ -44,7 +44,7 @@ func listen(ctx context.Context, c config.Config) (listeners, error) {
 		*one.to = opened
 		// A name may lead anywhere, whatever it looks like.
 		if at, ok := opened.Addr().(*net.TCPAddr); one.setting == localSetting && (!ok || !at.IP.IsLoopback()) {
-			errs = append(errs, fmt.Errorf("%s=%q: is %v, and must be on loopback: whoever reaches it may do everything", one.setting, one.address, opened.Addr()))
+			errs = append(errs, fmt.Errorf("%s=%q: is %v, and must be on loopback: every client that reaches it may do everything", one.setting, one.address, opened.Addr()))
 		}
 	}
 	if len(errs) == 0 {

@@ -133,7 +133,7 @@ func (l *loader) access() []between {
 		knows   = "needs {kubernetes}=on: it is the cluster that knows users and rights"
 		reached = "can be reached from elsewhere, so {apiAccess=} "
 		metrics = reached + "asks for a token, which needs "
-		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets everybody read it"
+		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets every client read it"
 	)
 	auto, asks := c.Guarded() && a.Mode == AccessAuto, a.Mode == AccessKubernetes
 	open := beyond(c.Listen.API) && !c.Guarded()
@@ -149,8 +149,8 @@ func (l *loader) access() []between {
 		{"metricsListenAddress", c.MetricsGuarded() && a.MetricsCertFile+a.MetricsKeyFile == "",
 			metrics + "{metricsTlsCertFile} and {metricsTlsKeyFile}: tokens do not travel in the clear" + remedy},
 		{"metricsListenAddress", c.MetricsGuarded() && !on, metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
-		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(), "{metricsListenAddress=} " + "can be reached from elsewhere with {apiAccess=}: whoever reaches it may read /metrics"},
-		{"", open, "{listenAddress=} can be reached from elsewhere with {apiAccess=}: whoever reaches it may take slots, release holds and change breakers"},
+		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(), "{metricsListenAddress=} " + "can be reached from elsewhere with {apiAccess=}: every client that reaches it may read /metrics"},
+		{"", open, "{listenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it may take slots, release holds and change breakers"},
 		{"", open && a.CertFile == "", "{listenAddress=} has no TLS ({apiTlsCertFile}): what it carries can be read and changed on the way"},
 	}
 }
@@ -168,7 +168,7 @@ func (l *loader) gateway(src Sources) []between {
 		{"", beyond(g.Listen) && g.CertFile == "", "{gatewayListenAddress=} can be reached from elsewhere without TLS ({gatewayTlsCertFile}): " +
 			"what it carries, such as passwords, can be read and changed on the way"},
 		{"", ours && g.ClientCAFile == "", "{gatewayListenAddress=} can be reached from elsewhere without {gatewayClientCaFile}: " +
-			"whoever reaches it acts towards Ironic with our certificate, {ironicClientCertFile=}"},
+			"every client that reaches it acts towards Ironic with our certificate, {ironicClientCertFile=}"},
 	}
 }
 

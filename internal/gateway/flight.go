@@ -72,7 +72,7 @@ func (u upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := u.g.network.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		_ = resp.Body.Close()
-		err = errors.New("the other side wants to change the protocol, for which nobody has asked")
+		err = errors.New("the other side wants to change the protocol, for which no client has asked")
 	}
 	switch {
 	case err == nil && f != nil:

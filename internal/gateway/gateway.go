@@ -156,7 +156,7 @@ func (g *Gateway) unclear(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fault(w, http.StatusBadRequest, client,
-		"it cannot be told for sure what this provisioning request would do to which node; "+
+		"the gateway cannot tell for certain what this provisioning request would do to which node; "+
 			"write it as PUT /v1/nodes/<uuid or name>/states/provision")
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Names tells by which names a listener may be asked that trusts whoever reaches it. A page of another site can have a
+// Names tells by which names a listener may be asked that trusts every client that reaches it. A page of another site can have a
 // name that leads to loopback; the browser takes us for that site's own server then, and lets the page read and write
 // (DNS rebinding). So a listener on loopback answers to names that can be of nobody else: loopback addresses,
 // localhost and what is below it, and the name that it was told to listen on. The zero value is for loopback, without

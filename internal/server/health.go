@@ -11,7 +11,7 @@ import (
 func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") }
 
 // readyz answers 503 as long as new hosts would be refused for want of a view. A process that stands by is ready when
-// it could take over: Services find the leader by its label. Mode observe refuses nothing.
+// it could take over: Services find the leader by its label. Mode observe refuses no host.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	leads := s.opts.Leading()
 	why := notReady(s.opts.Decider.View(s.opts.Now()))

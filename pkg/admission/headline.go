@@ -47,7 +47,7 @@ func (c *Controller) headline(now time.Time, s *api.Status) string {
 		}
 	}
 	if silence := now.Sub(c.lastAsk); waiting+stopped > 0 && silence >= comesBack+time.Minute {
-		return fmt.Sprintf("Nobody has asked for %s, and %s: is BMO running?", api.Age(silence), who)
+		return fmt.Sprintf("No ask has come for %s, and %s: is BMO running?", api.Age(silence), who)
 	}
 	for _, p := range s.Storm.Pools {
 		if p.Paused {

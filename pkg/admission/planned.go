@@ -27,7 +27,7 @@ func (c *Controller) yields(now time.Time, h *slots.Host) string {
 		return "planned work starts while no conductor group is paused, and one is"
 	}
 	if n, host := c.demand(now, h); n > 0 {
-		text := "planned work starts when nobody else wants the slots, and now " + number(n, "host does", "hosts do")
+		text := "planned work starts when no other host wants the slots, and now " + number(n, "host does", "hosts do")
 		if host != "" {
 			text += ", one of them is " + host
 		}

@@ -48,7 +48,7 @@ var reasons = map[api.Reason]words{
 		"Nothing: it boots from virtual media and is not limited. " +
 			"To limit such hosts too, set IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT.",
 	}, false},
-	api.ReasonObserve: {nil, []string{"Nothing: IRONIC_THROTTLE_MODE=observe refuses nobody."}, true},
+	api.ReasonObserve: {nil, []string{"Nothing: IRONIC_THROTTLE_MODE=observe refuses no host."}, true},
 	api.ReasonFull: {counted("no slot is free"), []string{
 		"Wait for its turn. See who holds the slots, and for how long: ironic-throttle status.",
 		"If Ironic, DHCP and the image server can take more, raise MAX_CONCURRENT_PROVISIONING_HOSTS.",
@@ -91,7 +91,7 @@ var reasons = map[api.Reason]words{
 	}, false},
 	api.ReasonPlannedYields: {func(f *facts, _ decision, _ api.Slots) string { return f.yields }, []string{
 		"Wait. See who wants the slots: ironic-throttle queue, ironic-throttle holds and ironic-throttle breakers.",
-		"If it must not wait behind everybody: kubectl annotate bmh -n NAMESPACE NAME ironic-throttle.metal3.io/planned-. " +
+		"If it must not wait behind all other work: kubectl annotate bmh -n NAMESPACE NAME ironic-throttle.metal3.io/planned-. " +
 			"An ask that says \"planned\" must leave that out.",
 	}, false},
 }
@@ -123,7 +123,7 @@ func sayStarting(f *facts, _ decision, _ api.Slots) string {
 		return fmt.Sprintf("neither Ironic nor the cluster has shown this host, and %d such hosts have asked: "+
 			"no more of them are taken in", slots.MaxUnknown)
 	case f.unplaced:
-		return "Ironic has not shown this host yet, so nobody knows its conductor group and how it boots: " +
+		return "Ironic has not shown this host yet, so its conductor group and how it boots are not known: " +
 			"the next poll asks for it"
 	}
 	return "the throttle has just started and is still finding out which hosts are busy"

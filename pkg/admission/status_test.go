@@ -29,7 +29,7 @@ func TestTheHeadlineSaysWhatMatters(t *testing.T) {
 		{"breaker=2 limit=4", opens + `+15m poll; ask a provision; +1s poll`,
 			"Nothing starts: breaker ironic is HALF_OPEN, 1 of 2 probes run; no host waits."},
 		{"limit=1", `ironic a available; ask a provision; ask b provision; +1m poll 3; +1m poll; +1m poll; +1m poll`,
-			"Nobody has asked for 4m, and 1 host waits: is BMO running?"},
+			"No ask has come for 4m, and 1 host waits: is BMO running?"},
 		{"limit=8 maxfailed=0 holdoff=1h", failed + `trip group:rack; ask b provision; poll; ask b provision`,
 			"Breaker group:rack is OPEN, probes in 15m; the default conductor group is paused; 1 failed host is held; " +
 				"0 of 8 slots are taken, 1 host is stopped."},

@@ -152,7 +152,7 @@ func (t *teller) sayf(format string, args ...any) {
 // tell says how the host stands, why, and what ends it: each once.
 func (t *teller) tell(inCluster string, planned bool) {
 	if t.Standing == api.StandingUnknown {
-		t.sayf("The throttle does not know this host: nobody has asked for it since the throttle started, " +
+		t.sayf("The throttle does not know this host: no ask for it has come since the throttle started, " +
 			"and its node was not seen at work.")
 		if inCluster != "" {
 			t.sayf("%s", inCluster)
@@ -212,9 +212,9 @@ func (t *teller) told(a *api.Answer) {
 	case a.Ready:
 		t.sayf("It may start when it asks again (%s): it %s.", a.Reason, a.Message)
 	case t.h.LastTold == a.Reason && since >= time.Second:
-		t.sayf("It has been told no (%s) for %s: %s.", a.Reason, api.Age(since), a.Message)
+		t.sayf("Its answer has been no (%s) for %s: %s.", a.Reason, api.Age(since), a.Message)
 	default:
-		t.sayf("It is told no (%s): %s.", a.Reason, a.Message)
+		t.sayf("Its answer is no (%s): %s.", a.Reason, a.Message)
 	}
 }
 
@@ -230,7 +230,7 @@ func (t *teller) slot() {
 	case "adopted":
 		t.sayf("It %s: its node was at work when this throttle started.", since)
 	case "foreign":
-		t.sayf("It %s: its node was found at work, though nobody had asked for it.", since)
+		t.sayf("It %s: its node was found at work without an ask.", since)
 	default:
 		t.sayf("It %s, to %s.", since, s.Op)
 	}
@@ -254,7 +254,7 @@ func (t *teller) waiting() {
 	t.sayf("It wants to %s. It asked first %s, and last %s.",
 		t.Op, ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.h.AskedAt)))
 	if t.silence >= comesBack {
-		t.sayf("Nobody has asked for any host for %s: is BMO running?", api.Age(t.silence))
+		t.sayf("No ask for any host has come for %s: is BMO running?", api.Age(t.silence))
 	}
 	if q.Position == 0 && t.Standing == api.StandingWaiting {
 		t.sayf("It was stopped or silent, so no slot waits for it; it keeps its place and goes on when BMO asks again.")

@@ -16,7 +16,7 @@ type PoolSizing struct {
 	Pool    string `json:"pool"`    // a conductor group, "virtual-media", or "" for the total
 	Limit   int    `json:"limit"`   // in force
 	Ceiling int    `json:"ceiling"` // as it is set: the limit is never above it
-	// Recommended is the limit that the evidence allows; 0: there is not enough of it.
+	// Recommended is the limit that the evidence suggests; 0: there is not enough of it.
 	Recommended int    `json:"recommended,omitempty"`
 	Verdict     string `json:"verdict"` // unknown, raise, keep or lower
 	// Evidence is why, in a sentence.

@@ -13,7 +13,7 @@ type Why struct {
 	Standing Standing `json:"standing"`
 	Op       Op       `json:"op,omitempty"`    // what it asked for last, or what its slot is for
 	State    string   `json:"state,omitempty"` // provision state of its node, as last seen
-	// Answer is what the host would be told if it asked now; absent where it never asked.
+	// Answer is the answer if it asked now; absent where it never asked.
 	Answer *Answer `json:"answer,omitempty"`
 	// Slot is the slot that it holds, or its work that takes none.
 	Slot *Occupant `json:"slot,omitempty"`

@@ -61,7 +61,7 @@ type Occupant struct {
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Pool     string `json:"pool,omitempty"` // conductor group with a limit of its own, or "virtual-media"
-	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, but not asked about),
+	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, without an ask),
 	// booting or exempt (not counted).
 	Kind  string `json:"kind"`
 	Op    Op     `json:"op,omitempty"`
@@ -129,7 +129,7 @@ type Totals struct {
 	Refused    uint64 `json:"refused"`    // leases that ended because Ironic refused the PUT they were made for
 	Vanished   uint64 `json:"vanished"`   // slots whose node left Ironic
 	Adopted    uint64 `json:"adopted"`    // nodes found busy after our start
-	Foreign    uint64 `json:"foreign"`    // nodes counted that were not asked about
+	Foreign    uint64 `json:"foreign"`    // nodes counted without an ask
 	WrittenOff uint64 `json:"writtenOff"` // hosts found stuck
 }
 

@@ -102,7 +102,7 @@ func (p *planner) served(h *host) []api.PlanCondition {
 	case h.Consumer != "":
 		machine = "its consumer " + clip(h.Consumer) + " is no Machine that is known"
 	case h.State == stateProvisioned:
-		machine = "it is provisioned, and nobody claims it"
+		machine = "it is provisioned, and nothing claims it"
 	}
 	all := []api.PlanCondition{
 		unless(why != "", "Cluster", fmt.Sprintf("its cluster %s cannot be read: %s", h.Cluster, clip(why))),

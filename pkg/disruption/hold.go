@@ -14,7 +14,7 @@ func (t *Throttle) Hold() string { return cmp.Or(t.unsure(), t.yields()) }
 func (t *Throttle) unsure() string {
 	switch {
 	case t.Stale:
-		return "how Ironic stands is not known: its nodes were not read of late"
+		return "how Ironic stands is not known: its nodes were not read recently"
 	case len(t.OpenBreakers) > 0:
 		return "the breaker is not CLOSED: " + listed(t.OpenBreakers)
 	case len(t.PausedGroups) > 0:

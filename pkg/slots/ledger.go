@@ -36,7 +36,7 @@ type Ledger struct {
 	booted []Boot // have ended since somebody asked
 }
 
-// New returns a ledger that starts now: nobody is let start before a complete poll that is sent Config.Settle later.
+// New returns a ledger that starts now: no host starts before a complete poll that is sent Config.Settle later.
 func New(cfg Config, now time.Time, events Events) (*Ledger, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ const (
 	HoldoffAnnotation = "ironic-throttle.metal3.io/holdoff"
 	// ReleaseAnnotation releases the hold whose episode id it names.
 	ReleaseAnnotation = "ironic-throttle.metal3.io/release"
-	// PlannedAnnotation says with "true" that the next work of this host is planned: it waits behind everybody else.
+	// PlannedAnnotation says with "true" that the next work of this host is planned: it waits behind all other work.
 	PlannedAnnotation = "ironic-throttle.metal3.io/planned"
 )
 

@@ -209,12 +209,12 @@ func (e *Elector) CouldLead() bool {
 func (s Status) Standby() string {
 	switch {
 	case s.Fault != nil && s.Holder == "":
-		return "nobody leads, as far as is known: " + ironic.Line(s.Fault.Error(), maxText)
+		return "no replica leads, as far as is known: " + ironic.Line(s.Fault.Error(), maxText)
 	case s.Fault != nil:
 		return fmt.Sprintf("%s led when the Lease was seen last, at %s; since then: %s",
 			s.Holder, s.Seen.UTC().Format("15:04:05Z"), ironic.Line(s.Fault.Error(), maxText))
 	case s.Holder == "":
-		return "nobody leads yet"
+		return "no replica leads yet"
 	case s.Holder == s.Identity:
 		return "it leads no more: its Lease could not be renewed in time"
 	}

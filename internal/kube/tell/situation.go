@@ -27,7 +27,7 @@ const (
 var phrases = [...]struct{ kind, reason, words string }{
 	waiting:  {corev1.EventTypeNormal, "ProvisioningWaiting", "Waits to start: "},
 	paused:   {corev1.EventTypeWarning, "ProvisioningPaused", "Starts nothing now: "},
-	unknown:  {corev1.EventTypeWarning, "ProvisioningUndecided", "Cannot be told yet whether it may start: "},
+	unknown:  {corev1.EventTypeWarning, "ProvisioningUndecided", "It is not known yet whether it may start: "},
 	held:     {corev1.EventTypeWarning, "ProvisioningHeld", "Held: "},
 	turn:     {corev1.EventTypeNormal, "ProvisioningTurn", "Has its turn: "},
 	released: {corev1.EventTypeNormal, "ProvisioningReleased", ""},
