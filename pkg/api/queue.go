@@ -11,7 +11,7 @@ type Queue struct {
 type QueueQuery struct {
 	Limit     int    // of hosts of each pool, 0..1000
 	Namespace string // of the hosts
-	Reason    Reason // that they were told last
+	Reason    Reason // of their last answer
 	// Pool is the one whose queue is wanted, if OnePool is set: "" is the total.
 	Pool    string
 	OnePool bool
@@ -75,13 +75,13 @@ type QueuedHost struct {
 	Name     string `json:"name,omitempty"`
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Tenant   string `json:"tenant"`
-	// Reason is what it was told last; "" when that is not known.
+	// Reason is that of its last answer; "" when that is not known.
 	Reason Reason `json:"reason,omitempty"`
 	Lane   string `json:"lane"` // healthy, failing; planned of one that stands in no queue
 	Errors int    `json:"errors"`
 	Due    bool   `json:"due"`
 	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from its last one. ExpectSeconds is until
-	// the slot as far as one can tell: half of all hosts in its place have one by then, nine of ten within
+	// the slot as far as one can tell: half of all hosts in its place have one by then, 90 % within
 	// AtMostSeconds; nil until enough slots have ended.
 	WaitedSeconds float64  `json:"waitedSeconds"`
 	SilentSeconds float64  `json:"silentSeconds"`

@@ -38,7 +38,7 @@ type Answer struct {
 	RetryAfterSeconds int `json:"retryAfterSeconds"`
 	// Position is the place in the queue, 1 = next; 0 where there is none.
 	Position int `json:"position"`
-	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and nine of ten
+	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and 90 %
 	// within AtMostSeconds. Both are 0 with a yes, and where it is not known.
 	ExpectSeconds int    `json:"expectSeconds,omitempty"`
 	AtMostSeconds int    `json:"atMostSeconds,omitempty"`
