@@ -46,7 +46,7 @@ func (s *Server) planning(h func(ctx context.Context, w http.ResponseWriter, r *
 		switch err := h(ctx, w, r); {
 		case err == nil:
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			writeError(w, http.StatusServiceUnavailable, "", fmt.Sprintf("there is no plan within %v: %s", planTimeout, oneLine(err.Error())))
+			writeError(w, http.StatusServiceUnavailable, "", fmt.Sprintf("there is no plan within %s: %s", api.Age(planTimeout), oneLine(err.Error())))
 		case ctx.Err() != nil:
 			writeError(w, http.StatusServiceUnavailable, "", "this throttle is ending")
 		default:
