@@ -133,6 +133,7 @@ func (l *loader) access() []between {
 		knows   = "needs {kubernetes}=on: it is the cluster that knows users and rights"
 		reached = "can be reached from elsewhere, so {apiAccess=} "
 		metrics = reached + "asks for a token, which needs "
+		local   = "; 127.0.0.1:8087 with kubectl port-forward needs neither, and {apiAccess}=open lets every client in"
 		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets every client read it"
 	)
 	auto, asks := c.Guarded() && a.Mode == AccessAuto, a.Mode == AccessKubernetes
@@ -144,8 +145,8 @@ func (l *loader) access() []between {
 		{"metricsTlsKeyFile", a.MetricsKeyFile != "" && a.MetricsCertFile == "", "needs {metricsTlsCertFile} too, which is not set"},
 		{"apiAccess", asks && a.CertFile+a.KeyFile == "", tls},
 		{"apiAccess", asks && !on, knows},
-		{"listenAddress", auto && a.CertFile+a.KeyFile == "", reached + "means kubernetes, which " + tls},
-		{"listenAddress", auto && !on, reached + "means kubernetes, which " + knows},
+		{"listenAddress", auto && a.CertFile+a.KeyFile == "", reached + "means kubernetes, which " + tls + local},
+		{"listenAddress", auto && !on, reached + "means kubernetes, which " + knows + local},
 		{"metricsListenAddress", c.MetricsGuarded() && a.MetricsCertFile+a.MetricsKeyFile == "",
 			metrics + "{metricsTlsCertFile} and {metricsTlsKeyFile}: tokens do not travel in the clear" + remedy},
 		{"metricsListenAddress", c.MetricsGuarded() && !on, metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
