@@ -109,8 +109,10 @@ func (s *Server) changeBreaker(
 func refuse(w http.ResponseWriter, audit *slog.Logger, err error, field, what string) {
 	episode, bad := new(api.EpisodeError), new(api.FieldError)
 	switch {
-	case errors.Is(err, api.ErrNoHold), errors.Is(err, api.ErrNoBreaker):
-		writeError(w, http.StatusNotFound, field, shown(what)+" "+err.Error())
+	case errors.Is(err, api.ErrNoHold):
+		writeError(w, http.StatusNotFound, field, shown(what)+" "+api.ErrNoHold.Error())
+	case errors.Is(err, api.ErrNoBreaker):
+		writeError(w, http.StatusNotFound, field, shown(what)+" "+api.ErrNoBreaker.Error())
 	case errors.As(err, &episode):
 		writeError(w, http.StatusConflict, "episode", err.Error())
 	case errors.As(err, &bad):
