@@ -22,16 +22,16 @@ type certificate struct{ file, key string }
 func newCertificate(t *testing.T) certificate {
 	t.Helper()
 	dir := t.TempDir()
-	c := certificate{filepath.Join(dir, "gateway.crt"), filepath.Join(dir, "gateway.key")}
+	c := certificate{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}
 	if err := child.WriteCertificate(c.file, c.key); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// settings let the gateway speak TLS with it.
+// settings let the gateway speak TLS with it, as it does beyond loopback alone.
 func (c certificate) settings() []string {
-	return []string{"IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE=" + c.file, "IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE=" + c.key}
+	return []string{"IRONIC_THROTTLE_TLS_CERT_DIR=" + filepath.Dir(c.file), "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=:0"}
 }
 
 // client trusts this certificate and no other.

@@ -72,7 +72,7 @@ func TestStormProtection(t *testing.T) {
 		"IRONIC_THROTTLE_BREAKER_THRESHOLD=3", "IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT=15s",
 		// A busy machine takes its time between two steps: the probe keeps its slot, and with it its permit.
 		"IRONIC_THROTTLE_LEASE_TTL=5m", "IRONIC_THROTTLE_LINGER=15s",
-		"IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=2h", "IRONIC_THROTTLE_HOLDOFF_FILE="+file)
+		"IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=2h", "IRONIC_THROTTLE_STATE="+file)
 	s := serveThrottle(t, environment)
 	failing := []string{"host-1", "host-2", "host-3"}
 	for _, host := range failing {

@@ -22,7 +22,7 @@ until [ -e "$scratch/fake" ]; do
   kill -0 "$fake" 2>/dev/null || exit 1
   sleep 0.1
 done
-IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve --health-listen-address 127.0.0.1:9441 &
+IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve --health-probe-bind-address 127.0.0.1:9441 &
 throttle=$!
 echo "Ironic (fake): http://$ironic/v1   throttle: http://127.0.0.1:8087/ (page, /v1/status, /v1/queue)   Ctrl-C ends both" >&2
 while kill -0 "$fake" 2>/dev/null && kill -0 "$throttle" 2>/dev/null; do

@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// The race detector holds up the end of each process for 1 s.
 			e.Setenv("GORACE", "atexit_sleep_ms=10")
+			e.Setenv("IRONIC_THROTTLE_LOG_FORMAT", "text")
 			plans, err := filepath.Abs(filepath.Join("..", "..", "testdata", "plan"))
 			if err != nil {
 				return err

@@ -31,8 +31,8 @@ const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1
   IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve --mode observe
 
   # on free ports, for a script
-  ironic-throttle serve --listen-address 127.0.0.1:0 --health-listen-address 127.0.0.1:0 \
-    --metrics-listen-address 127.0.0.1:0 --ready-file ready.json`
+  ironic-throttle serve --listen-address 127.0.0.1:0 --health-probe-bind-address 127.0.0.1:0 \
+    --metrics-bind-address 127.0.0.1:0 --ready-file ready.json`
 
 // gcPercent keeps the process at 1.25 times of what it holds instead of twice: it runs
 // beside others in a pod, and its work is small. GOGC says otherwise.
@@ -120,7 +120,7 @@ func (p *process) logger(l config.Log) *slog.Logger {
 		level = slog.LevelInfo // internal/config lets only good ones through
 	}
 	opts := &slog.HandlerOptions{Level: level}
-	if l.Format == "json" {
+	if l.Format == "json" || l.Format == "" && !cli.Terminal(p.Stderr) {
 		return slog.New(slog.NewJSONHandler(p.Stderr, opts))
 	}
 	return slog.New(slog.NewTextHandler(p.Stderr, opts))

@@ -51,7 +51,7 @@ func newReplica(t *testing.T, n int, ironic string, namespaces []string, c cell)
 		api: "http://" + at(0), health: "http://" + at(1), gateway: "http://" + at(2),
 	}
 	own := settings{
-		"KUBERNETES": "on", "LISTEN_ADDRESS": at(0), "HEALTH_LISTEN_ADDRESS": at(1), "GATEWAY_LISTEN_ADDRESS": at(2),
+		"KUBERNETES": "on", "LISTEN_ADDRESS": at(0), "HEALTH_PROBE_BIND_ADDRESS": at(1), "GATEWAY_LISTEN_ADDRESS": at(2),
 	}
 	if c.replicas > 1 {
 		own["LEADER_ELECT"] = "true"

@@ -56,7 +56,7 @@ func guarded(t *testing.T, namespace, cert string) *throttle {
 	kubeconfig := deploy(t, namespace, rights(t, filepath.Join(overlays, "standalone"), namespace))
 	p := serve(t, clustered(serveIronic(t, time.Hour).URL, kubeconfig, namespace).with(settings{
 		"WATCH_NAMESPACE": namespace, ours + "API_ACCESS": "kubernetes",
-		ours + "API_TLS_CERT_FILE": cert, ours + "API_TLS_KEY_FILE": keyOf(cert),
+		ours + "TLS_CERT_DIR": filepath.Dir(cert),
 	}))
 	p.isReady()
 	return p

@@ -24,8 +24,8 @@ func leadersHandOver(t *testing.T) {
 	node := f.node(t, "metal3~worker-1")
 	s := &service{turns: &turns{}, granted: func(*life, string) {}, network: &http.Transport{}}
 	s.deployment = deployReplicas(t, 3, settings{
-		ours + "LEADER_ELECT":      "true",
-		ours + "HOLDOFF_CONFIGMAP": "ironic-throttle-holds", ours + "FAILED_HOST_HOLDOFF": holdoff.String(),
+		ours + "LEADER_ELECT": "true",
+		ours + "STATE":        "configmap:ironic-throttle", ours + "FAILED_HOST_HOLDOFF": holdoff.String(),
 	}, func(*life) http.Handler { return f.Server })
 	s.start()
 	s.begin()

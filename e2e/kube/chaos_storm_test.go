@@ -43,7 +43,7 @@ var stormSettings = settings{
 	ours + "LINGER":                     (settle * 3 / 4).String(),
 	ours + "POLL_INTERVAL":              "10s",
 	ours + "LEASE_TTL":                  "30s",
-	ours + "HOLDOFF_CONFIGMAP":          "ironic-throttle-holds",
+	ours + "STATE":                      "configmap:ironic-throttle",
 }
 
 // storm is a fleet whose hosts are provisioned and deprovisioned for ever, by an operator before whose Ironic the

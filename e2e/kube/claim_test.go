@@ -26,7 +26,7 @@ import (
 // claimant is a process with the rights of the manifests that always believes that it leads.
 func claimant(c *kube.Cluster, name string) *claim.ConfigMap {
 	return &claim.ConfigMap{
-		Client: c.Client, Namespace: c.Namespace, Name: "ironic-throttle-holds", Identity: name,
+		Client: c.Client, Namespace: c.Namespace, Name: "ironic-throttle", Identity: name,
 		Leading: func() bool { return true },
 	}
 }

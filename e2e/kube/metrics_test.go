@@ -18,7 +18,7 @@ func TestTokensOfMetrics(t *testing.T) {
 	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "scraped"), ns))
 	s := clustered(serveIronic(t, time.Hour).URL, kubeconfig, ns).with(settings{"WATCH_NAMESPACE": ns})
 	p := serve(t, s.with(settings{
-		ours + "METRICS_LISTEN_ADDRESS": ":0", ours + "METRICS_TLS_CERT_FILE": cert, ours + "METRICS_TLS_KEY_FILE": keyOf(cert),
+		ours + "METRICS_BIND_ADDRESS": ":0", ours + "TLS_CERT_DIR": filepath.Dir(cert),
 	}))
 	p.isReady()
 	at, err := url.Parse(p.at.Metrics)

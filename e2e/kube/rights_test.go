@@ -128,9 +128,9 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 	cert := certificate(t)
 	n.throttle = serve(t, clustered(n.ironic.URL, kubeconfig, namespace).with(settings{
 		"WATCH_NAMESPACE": namespace, "MAX_CONCURRENT_PROVISIONING_HOSTS": "1",
-		ours + "API_ACCESS": "kubernetes", ours + "API_TLS_CERT_FILE": cert, ours + "API_TLS_KEY_FILE": keyOf(cert),
-		ours + "LEADER_ELECT":      "true",
-		ours + "HOLDOFF_CONFIGMAP": "ironic-throttle-holds", ours + "FAILED_HOST_HOLDOFF": "48h",
+		ours + "API_ACCESS": "kubernetes", ours + "TLS_CERT_DIR": filepath.Dir(cert),
+		ours + "LEADER_ELECT": "true",
+		ours + "STATE":        "configmap:ironic-throttle", ours + "FAILED_HOST_HOLDOFF": "48h",
 	}))
 	n.looker = n.client(api.WithRootCAs(cert), api.WithBearerTokenFile(tokenOf(t, namespace, "looker", "ironic-throttle-viewer-"+namespace)))
 	return n

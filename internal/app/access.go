@@ -23,17 +23,10 @@ type door struct {
 
 // newAccess reads certificates and makes the check of who asks, where c wants them. cluster may be nil where it is not needed.
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
-	open := func(name, setting, cert, key string) (*httpserve.InUse, error) {
-		return httpserve.Certificates{
-			Name: name, Log: log, Now: now,
-			Cert: httpserve.File{Setting: setting + "_TLS_CERT_FILE", Path: cert},
-			Key:  httpserve.File{Setting: setting + "_TLS_KEY_FILE", Path: key},
-		}.Open()
-	}
-	if p.api.cert, err = open("API", "IRONIC_THROTTLE_API", c.Access.CertFile, c.Access.KeyFile); err != nil {
+	if p.api.cert, err = certificates("API", c.APICertDir(), c.Access, now, log).Open(); err != nil {
 		return p, err
 	}
-	if p.metrics.cert, err = open("metrics", "IRONIC_THROTTLE_METRICS", c.Access.MetricsCertFile, c.Access.MetricsKeyFile); err != nil {
+	if p.metrics.cert, err = certificates("metrics", c.Access.CertDirFor(c.Listen.Metrics), c.Access, now, log).Open(); err != nil {
 		return p, err
 	}
 	if !c.Guarded() && !c.MetricsGuarded() {
@@ -50,6 +43,11 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 		p.metrics.access = checker
 	}
 	return p, nil
+}
+
+// certificates are those of a listener.
+func certificates(name, dir string, a config.Access, now func() time.Time, log *slog.Logger) httpserve.Certificates {
+	return httpserve.Certificates{Name: name, Dir: dir, MinVersion: a.MinVersion(), Suites: a.CipherSuites(), Log: log, Now: now}
 }
 
 // scheme is how a listener is spoken to.

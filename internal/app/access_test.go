@@ -13,8 +13,8 @@ import (
 
 // The check of who asks is never left out quietly.
 func TestAccessThatCannotBeCheckedIsNoStart(t *testing.T) {
-	text := filepath.Join(t.TempDir(), "tls.crt")
-	if err := os.WriteFile(text, []byte("no PEM"), 0o600); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tls.crt"), []byte("no PEM"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const here = "127.0.0.1:0"
@@ -29,11 +29,11 @@ func TestAccessThatCannotBeCheckedIsNoStart(t *testing.T) {
 		{"not served", "", config.Access{Mode: config.AccessAuto}, "", here},
 		{"everywhere without a cluster", ":0", config.Access{Mode: config.AccessAuto}, "there is none", here},
 		{"guarded loopback without a cluster", "127.0.0.1:0", config.Access{Mode: config.AccessKubernetes}, "there is none", here},
-		{"broken certificate", "127.0.0.1:0", config.Access{Mode: config.AccessAuto, CertFile: text, KeyFile: text}, `IRONIC_THROTTLE_API_TLS_CERT_FILE="` + text, here},
+		{"broken certificate", ":0", config.Access{Mode: config.AccessOpen, CertDir: dir}, `IRONIC_THROTTLE_TLS_CERT_DIR="` + dir, here},
+		{"no certificate is needed on loopback", here, config.Access{Mode: config.AccessAuto, CertDir: dir}, "", here},
 		{"metrics everywhere, open", here, config.Access{Mode: config.AccessOpen}, "", ":0"},
 		{"metrics everywhere without a cluster", here, config.Access{Mode: config.AccessAuto}, "there is none", ":0"},
-		{"broken certificate of the metrics", here, config.Access{Mode: config.AccessAuto, MetricsCertFile: text, MetricsKeyFile: text},
-			`IRONIC_THROTTLE_METRICS_TLS_CERT_FILE="` + text, here},
+		{"broken certificate of the metrics", here, config.Access{Mode: config.AccessOpen, CertDir: dir}, `IRONIC_THROTTLE_TLS_CERT_DIR="` + dir, ":0"},
 	} {
 		c := config.Default()
 		c.Listen.API, c.Listen.Metrics, c.Access = row.listen, row.scraped, row.access

@@ -104,7 +104,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{func(c *config.Config) { c.Ironic.Endpoint = "ironic:6385" }, "IRONIC_ENDPOINT"},
 		{func(c *config.Config) { c.Mode = "loud" }, `mode: "loud"`},
 		{func(c *config.Config) { c.View.PollInterval = -1 }, "interval: -1ns"},
-		{func(c *config.Config) { c.Listen.Health = "nowhere" }, `IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS="nowhere"`},
+		{func(c *config.Config) { c.Listen.Health = "nowhere" }, `IRONIC_THROTTLE_HEALTH_PROBE_BIND_ADDRESS="nowhere"`},
 	} {
 		c := config.Default()
 		c.Ironic.Endpoint, c.Listen = "http://127.0.0.1:1", config.Listen{API: "127.0.0.1:0"}

@@ -27,13 +27,9 @@ func (a *App) newGateway(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	certificates := httpserve.Certificates{
-		Name: "gateway", Log: a.log, Now: a.now,
-		Cert:     httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE", Path: c.CertFile},
-		Key:      httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE", Path: c.KeyFile},
-		ClientCA: httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE", Path: c.ClientCAFile},
-	}
-	if a.gatewayCert, err = certificates.Open(); err != nil {
+	files := certificates("gateway", o.Config.Access.CertDirFor(c.Listen), o.Config.Access, a.now, a.log)
+	files.Clients = true
+	if a.gatewayCert, err = files.Open(); err != nil {
 		return err
 	}
 	a.gatewayTLS = a.gatewayCert.Config()

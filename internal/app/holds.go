@@ -36,7 +36,7 @@ func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 			a.waits.Store(nil)
 			return kept, nil
 		case a.holdMap == nil:
-			return kept, fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", err)
+			return kept, fmt.Errorf("IRONIC_THROTTLE_STATE: %w", err)
 		case ctx.Err() != nil: // this process ends, which is no fault of theirs
 			return kept, context.Cause(ctx)
 		}

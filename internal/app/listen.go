@@ -16,8 +16,6 @@ type listeners struct {
 	gateway net.Listener
 }
 
-const localSetting = "IRONIC_THROTTLE_LOCAL_LISTEN_ADDRESS"
-
 // listen opens every listener that has an address, or none.
 func listen(ctx context.Context, c config.Config) (listeners, error) {
 	var l listeners
@@ -27,9 +25,9 @@ func listen(ctx context.Context, c config.Config) (listeners, error) {
 		to               *net.Listener
 	}{
 		{"IRONIC_THROTTLE_LISTEN_ADDRESS", c.Listen.API, &l.API},
-		{localSetting, c.Listen.Local, &l.Local},
-		{"IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS", c.Listen.Health, &l.Health},
-		{"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS", c.Listen.Metrics, &l.Metrics},
+		{"IRONIC_THROTTLE_LISTEN_ADDRESS (for this machine)", c.Listen.Local, &l.Local},
+		{"IRONIC_THROTTLE_HEALTH_PROBE_BIND_ADDRESS", c.Listen.Health, &l.Health},
+		{"IRONIC_THROTTLE_METRICS_BIND_ADDRESS", c.Listen.Metrics, &l.Metrics},
 		{"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway},
 	} {
 		if one.address == "" {
@@ -42,10 +40,6 @@ func listen(ctx context.Context, c config.Config) (listeners, error) {
 			continue
 		}
 		*one.to = opened
-		// A name may lead anywhere, whatever it looks like.
-		if at, ok := opened.Addr().(*net.TCPAddr); one.setting == localSetting && (!ok || !at.IP.IsLoopback()) {
-			errs = append(errs, fmt.Errorf("%s=%q: is %v, and must be on loopback: every client that reaches it may do everything", one.setting, one.address, opened.Addr()))
-		}
 	}
 	if len(errs) == 0 {
 		return l, nil

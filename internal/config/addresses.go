@@ -2,9 +2,11 @@ package config
 
 import (
 	"cmp"
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,4 +105,40 @@ func maskURL(text string) string {
 		u.Fragment, u.RawFragment = mask, ""
 	}
 	return u.String()
+}
+
+// CertDirFor is where the certificate of the listener at address is; "" = it speaks plain HTTP. Those speak TLS that
+// others can reach.
+func (a Access) CertDirFor(address string) string {
+	if beyond(address) {
+		return a.CertDir
+	}
+	return ""
+}
+
+// APICertDir is where that of the API is, which speaks TLS on loopback too where it asks for tokens.
+func (c Config) APICertDir() string {
+	if c.Guarded() {
+		return c.Access.CertDir
+	}
+	return c.Access.CertDirFor(c.Listen.API)
+}
+
+// MinVersion is MinTLS as crypto/tls has it.
+func (a Access) MinVersion() uint16 {
+	if strings.HasSuffix(a.MinTLS, "13") {
+		return tls.VersionTLS13
+	}
+	return tls.VersionTLS12
+}
+
+// CipherSuites are Ciphers as crypto/tls has them; nil = its own.
+func (a Access) CipherSuites() (ids []uint16) {
+	names := sortedSet(string(a.Ciphers))
+	for _, suite := range tls.CipherSuites() {
+		if slices.Contains(names, suite.Name) {
+			ids = append(ids, suite.ID)
+		}
+	}
+	return ids
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,12 +86,17 @@ func (l *loader) ironic() []between {
 		}
 	}
 	return []between{
-		{"ironicEndpoint", to.Name == "" && to.Endpoint == "" && !on, "must be set to Ironic's URL; or set {kubernetes}=on, to find it as BMO does or by {ironicName}"},
-		{"ironicName", to.Name != "" && to.Endpoint == "" && !on, "needs {kubernetes}=on: that Ironic resource says where Ironic is; or set {ironicEndpoint}"},
-		{"ironicEndpoint", leadsTo(to.Endpoint, l.config.Gateway.Listen) && to.Name == "",
-			"must name Ironic itself, and this is the gateway: {gatewayListenAddress=}; only BMO's IRONIC_ENDPOINT names the gateway"},
-		{"", to.Name != "" && to.Endpoint != "" && !on, "{ironicName=} is not followed without {kubernetes}=on: {ironicEndpoint=} counts"},
-		{"", to.Name != "" && idle != "" && on, "{ironicName=} wins, as in BMO; without effect: " + strings.TrimPrefix(idle, ", ")},
+		{"ironicEndpoint", to.Name == "" && to.Endpoint == "" && !on,
+			"must be set to Ironic's URL; or set {kubernetes}=on, to find it as BMO does or by {ironicName}"},
+		{"ironicName", to.Name != "" && to.Endpoint == "" && !on,
+			"needs {kubernetes}=on: that Ironic resource says where Ironic is; or set {ironicEndpoint}"},
+		{"ironicEndpoint", leadsTo(to.Endpoint, l.config.Gateway.Listen) && (to.Name == "" || !on),
+			"must name Ironic itself, and this is the gateway: {gatewayListenAddress=}; only BMO's IRONIC_ENDPOINT " +
+				"names the gateway"},
+		{"", to.Name != "" && to.Endpoint != "" && !on,
+			"{ironicName=} is not followed without {kubernetes}=on: {ironicEndpoint=} counts"},
+		{"", to.Name != "" && idle != "" && on,
+			"{ironicName=} wins, as in BMO; without effect: " + strings.TrimPrefix(idle, ", ")},
 	}
 }
 
@@ -100,13 +106,13 @@ func (l *loader) cluster() []between {
 	return []between{
 		{"leaderElect", elects && !on, "needs {kubernetes}=on"},
 		{"disruption", c.Disruption.On() && !on, "needs {kubernetes}=on: plans are made of nodes, pods and machines"},
-		{"holdoffConfigmap", h.ConfigMap != "" && !elects,
-			"needs {leaderElect}=true: the Lease says which replica writes it; one replica without it keeps holds by {holdoffFile}"},
-		{"holdoffConfigmap", h.ConfigMap != "" && h.File != "", "must not be set beside {holdoffFile=}: holds are kept in one place"},
-		{"holdoffFile", elects && h.File != "",
-			"must not be set with {leaderElect}: another replica that becomes leader does not know its holds; {holdoffConfigmap} is for that"},
-		{"", h.anywhere() && h.File == "" && h.ConfigMap == "",
-			"failed hosts are held and neither {holdoffFile} nor {holdoffConfigmap} is set: a restart ends or lengthens their holds"},
+		{"state", h.ConfigMap != "" && !elects,
+			"needs {leaderElect}=true: the Lease says which replica writes the ConfigMap; one replica without it " +
+				"keeps its state in a file"},
+		{"state", elects && h.File != "",
+			"must be configmap:NAME with {leaderElect}: another replica that becomes leader does not have the file"},
+		{"", h.anywhere() && h.State == "",
+			"failed hosts are held and {state} is not set: a restart ends or lengthens their holds"},
 		{"", c.Disruption.Mode == DisruptionExecute && c.Mode == Observe,
 			"{disruption=} carries nothing out while {mode=}: no host waits then, and planned work would not either"},
 	}
@@ -114,12 +120,15 @@ func (l *loader) cluster() []between {
 
 // listeners: the wildcard has the ports of loopback too, and the start would fail with less to say.
 func (l *loader) listeners() (all []between) {
-	keys := []string{"listenAddress", "healthListenAddress", "metricsListenAddress", "gatewayListenAddress", "localListenAddress"}
+	keys := []string{"listenAddress", "healthProbeBindAddress", "metricsBindAddress", "gatewayListenAddress"}
 	for i, key := range keys {
 		for _, other := range keys[:i] {
 			same := collide(named(key).text(l.config), named(other).text(l.config))
 			all = append(all, between{key, same, "must differ from {" + other + "=}"})
 		}
+		local := key != "listenAddress" && collide(named(key).text(l.config), l.config.Listen.Local)
+		all = append(all, between{key, local,
+			"must differ from " + localAPI + ", where the API is for this machine as {listenAddress=} is beyond it"})
 	}
 	return all
 }
@@ -129,7 +138,7 @@ func (l *loader) access() []between {
 	c := l.config
 	a, on := c.Access, c.Kubernetes.On
 	const (
-		tls     = "needs {apiTlsCertFile} and {apiTlsKeyFile}: tokens do not travel in the clear"
+		tls     = "needs {tlsCertDir}: tokens do not travel in the clear"
 		knows   = "needs {kubernetes}=on: it is the cluster that knows users and rights"
 		reached = "can be reached from elsewhere, so {apiAccess=} "
 		metrics = reached + "asks for a token, which needs "
@@ -139,37 +148,38 @@ func (l *loader) access() []between {
 	auto, asks := c.Guarded() && a.Mode == AccessAuto, a.Mode == AccessKubernetes
 	open := beyond(c.Listen.API) && !c.Guarded()
 	return []between{
-		{"apiTlsCertFile", a.CertFile != "" && a.KeyFile == "", "needs {apiTlsKeyFile} too, which is not set"},
-		{"apiTlsKeyFile", a.KeyFile != "" && a.CertFile == "", "needs {apiTlsCertFile} too, which is not set"},
-		{"metricsTlsCertFile", a.MetricsCertFile != "" && a.MetricsKeyFile == "", "needs {metricsTlsKeyFile} too, which is not set"},
-		{"metricsTlsKeyFile", a.MetricsKeyFile != "" && a.MetricsCertFile == "", "needs {metricsTlsCertFile} too, which is not set"},
-		{"apiAccess", asks && a.CertFile+a.KeyFile == "", tls},
+		{"apiAccess", asks && a.CertDir == "", tls},
 		{"apiAccess", asks && !on, knows},
-		{"listenAddress", auto && a.CertFile+a.KeyFile == "", reached + "means kubernetes, which " + tls + local},
+		{"listenAddress", auto && a.CertDir == "", reached + "means kubernetes, which " + tls + local},
 		{"listenAddress", auto && !on, reached + "means kubernetes, which " + knows + local},
-		{"metricsListenAddress", c.MetricsGuarded() && a.MetricsCertFile+a.MetricsKeyFile == "",
-			metrics + "{metricsTlsCertFile} and {metricsTlsKeyFile}: tokens do not travel in the clear" + remedy},
-		{"metricsListenAddress", c.MetricsGuarded() && !on, metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
-		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(), "{metricsListenAddress=} " + "can be reached from elsewhere with {apiAccess=}: every client that reaches it may read /metrics"},
-		{"", open, "{listenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it may take slots, release holds and change breakers"},
-		{"", open && a.CertFile == "", "{listenAddress=} has no TLS ({apiTlsCertFile}): what it carries can be read and changed on the way"},
+		{"metricsBindAddress", c.MetricsGuarded() && a.CertDir == "",
+			metrics + "{tlsCertDir}: tokens do not travel in the clear" + remedy},
+		{"metricsBindAddress", c.MetricsGuarded() && !on,
+			metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
+		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(),
+			"{metricsBindAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it " +
+				"may read /metrics"},
+		{"", open,
+			"{listenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it " +
+				"may take slots, release holds and change breakers"},
+		{"", open && a.CertDir == "",
+			"{listenAddress=} has no TLS ({tlsCertDir}): what it carries can be read and changed on the way"},
 	}
 }
 
 // gateway: it may open more than was meant. Ironic sees our certificate through https only; where Ironic has to be
 // found, that may be so.
 func (l *loader) gateway(src Sources) []between {
-	g, to := l.config.Gateway, l.config.Ironic
+	g, to, dir := l.config.Gateway, l.config.Ironic, l.config.Access.CertDir
 	https := to.Name != "" || to.Endpoint == "" || strings.HasPrefix(strings.ToLower(to.Endpoint), "https:")
 	ours := https && beyond(g.Listen) && to.ClientCertFile != "" && src.exists(to.ClientCertFile)
 	return []between{
-		{"gatewayTlsCertFile", g.Listen != "" && g.CertFile != "" && g.KeyFile == "", "needs {gatewayTlsKeyFile} too, which is not set"},
-		{"gatewayTlsKeyFile", g.Listen != "" && g.KeyFile != "" && g.CertFile == "", "needs {gatewayTlsCertFile} too, which is not set"},
-		{"gatewayClientCaFile", g.Listen != "" && g.ClientCAFile != "" && g.CertFile+g.KeyFile == "", "needs {gatewayTlsCertFile} too, which is not set"},
-		{"", beyond(g.Listen) && g.CertFile == "", "{gatewayListenAddress=} can be reached from elsewhere without TLS ({gatewayTlsCertFile}): " +
-			"what it carries, such as passwords, can be read and changed on the way"},
-		{"", ours && g.ClientCAFile == "", "{gatewayListenAddress=} can be reached from elsewhere without {gatewayClientCaFile}: " +
-			"every client that reaches it acts towards Ironic with our certificate, {ironicClientCertFile=}"},
+		{"", beyond(g.Listen) && dir == "",
+			"{gatewayListenAddress=} can be reached from elsewhere without TLS ({tlsCertDir}): " +
+				"what it carries, such as passwords, can be read and changed on the way"},
+		{"", ours && !(dir != "" && src.exists(filepath.Join(dir, "client-ca.crt"))),
+			"{gatewayListenAddress=} can be reached from elsewhere, and {tlsCertDir} has no client-ca.crt: every " +
+				"client acts towards Ironic with our certificate, {ironicClientCertFile=}"},
 	}
 }
 
@@ -180,8 +190,8 @@ func (l *loader) warnIdle() {
 			return l.broken[key] || !slices.Contains([]string{"", "off", "false", "0s"}, named(key).text(l.config))
 		}
 		if l.given(s.key) && l.v.GetString(s.key) != "" && len(s.needs) > 0 && !slices.ContainsFunc(s.needs, on) {
-			said := between{"", true, "{" + s.key + "=} has no effect without {" + strings.Join(s.needs, "} or {") + "}"}
-			l.warnf("%s", l.expand(said))
+			needs := strings.Join(s.needs, "} or {")
+			l.warnf("%s", l.expand(between{says: "{" + s.key + "=} has no effect without {" + needs + "}"}))
 		}
 	}
 }
@@ -203,7 +213,8 @@ func (l *loader) warnLimits() {
 		l.warnf("%s", TooManyWorkers(workers, limit))
 	}
 	if ironic != "" {
-		l.warnf("the limit of %d is greater than Ironic's own default %s: Ironic refuses what is above it", limit, ironic)
+		l.warnf("the limit of %d is greater than Ironic's own default %s: Ironic refuses what is above it",
+			limit, ironic)
 	}
 }
 

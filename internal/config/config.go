@@ -24,7 +24,7 @@ import "time"
 type Config struct {
 	File    string `set:"config" is:"path" basic:"" restart:"" common:"" help:"config file (.yaml, .yml or .json)"`
 	FileSum string // SHA-256 of its content as it was read, hexadecimal; "" without one
-	Mode    Mode   `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"observe says yes to all and counts what it would have refused"`
+	Mode    Mode   `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
 
 	Log        Log
 	Limits     Limits
@@ -46,7 +46,7 @@ type Config struct {
 // Log says what is logged and how.
 type Log struct {
 	Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" restart:"" common:"" help:"least severe level that is logged"`
-	Format string `set:"logFormat" def:"text" is:"text|json" restart:"" common:"" help:"format of the log on stderr"`
+	Format string `set:"logFormat" is:"text|json" restart:"" common:"" help:"format of the log on stderr; unset = text on a terminal, else json"`
 }
 
 // Limits says how many hosts may work at once. All of its numbers are hosts.
@@ -82,13 +82,15 @@ type Turns struct {
 // Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
 type Holdoff struct {
 	// Timeout counts from the failure on; 0 = no host is held but those of Hosts.
-	Timeout   time.Duration            `set:"failedHostHoldoff" is:"hold" basic:"" help:"a failed host is left alone this long before its next try; unset = not"`
-	Stage     HoldStage                `set:"holdoffStage" def:"retry" is:"retry|remediate" needs:"failedHostHoldoff holdoffHosts" help:"what is held: the next try, or BMO's deprovisioning before it too"`
-	Growth    float64                  `set:"holdoffGrowth" def:"1" is:"1..10" needs:"failedHostHoldoff holdoffHosts" help:"each further failure in a row is held this many times as long"`
-	Hosts     map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
-	File      string                   `set:"holdoffFile" is:"path" basic:"" restart:"" help:"file that keeps the holds through a restart; unset = they are lost"`
-	ConfigMap string                   `set:"holdoffConfigmap" is:"name" restart:"" help:"ConfigMap that keeps the holds instead of a file, for several replicas"`
-	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"` // "3" or "40%"; "100%" = never
+	Timeout time.Duration            `set:"failedHostHoldoff" is:"hold" basic:"" help:"a failed host is left alone this long before its next try; unset = no hold"`
+	Stage   HoldStage                `set:"holdoffStage" def:"retry" is:"retry|remediate" needs:"failedHostHoldoff holdoffHosts" help:"what is held: the next try, or BMO's deprovisioning before it too"`
+	Growth  float64                  `set:"holdoffGrowth" def:"1" is:"1..10" needs:"failedHostHoldoff holdoffHosts" help:"each further failure in a row is held this many times as long"`
+	Hosts   map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
+	// State keeps holds and learned limits through a restart: in File, or in ConfigMap, for several replicas.
+	State     string `set:"state" env:"IRONIC_THROTTLE_STATE IRONIC_THROTTLE_HOLDOFF_FILE" is:"state" basic:"" restart:"" help:"file, or configmap:NAME, that keeps holds through a restart; unset = not"`
+	File      string
+	ConfigMap string
+	MaxFailed string `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"` // "3" or "40%"; "100%" = never
 }
 
 // Breaker says when failures stop new hosts (docs/behaviour.md).
@@ -102,37 +104,32 @@ type Breaker struct {
 // Listen holds host:port of the listeners.
 type Listen struct {
 	API     string `set:"listenAddress" def:"127.0.0.1:8087" is:"address" basic:"" restart:"" common:"" help:"HTTP API and web page"`
-	Local   string `set:"localListenAddress" is:"loopback" restart:"" help:"API and page once more, on loopback, plain and open to all; unset = not"`
-	Health  string `set:"healthListenAddress" def:":9441" is:"address" restart:"" common:"" help:"/healthz and /readyz"`
-	Metrics string `set:"metricsListenAddress" def:"127.0.0.1:8444" is:"address" restart:"" common:"" help:"/metrics"`
+	Local   string // API and page once more, on loopback, plain and open to all; "" = not
+	Health  string `set:"healthProbeBindAddress" def:":9441" is:"address" restart:"" common:"" help:"/healthz and /readyz"`
+	Metrics string `set:"metricsBindAddress" def:"127.0.0.1:8444" is:"address" restart:"" common:"" help:"/metrics"`
 }
 
 // Access says who may use the HTTP API and its page, and /metrics, and how they are served.
 type Access struct {
 	// Mode is as it was set; Config.Guarded says what it comes to.
 	Mode AccessMode `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
-	// CertFile and KeyFile hold the API's certificate in PEM form; both or none. So do the
-	// other two for /metrics.
-	CertFile        string `set:"apiTlsCertFile" is:"path" restart:"" help:"certificate of the HTTP API (PEM), read again when it changes"`
-	KeyFile         string `set:"apiTlsKeyFile" is:"path" restart:"" help:"key of the HTTP API's certificate (PEM)"`
-	MetricsCertFile string `set:"metricsTlsCertFile" is:"path" restart:"" help:"certificate of /metrics (PEM), read again when it changes"`
-	MetricsKeyFile  string `set:"metricsTlsKeyFile" is:"path" restart:"" help:"key of the certificate of /metrics (PEM)"`
+	// CertDir holds tls.crt and tls.key in PEM form, for all listeners that others can reach; with
+	// client-ca.crt the gateway wants certificates of its clients.
+	CertDir string      `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
+	MinTLS  string      `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners"`
+	Ciphers cipherNames `set:"tlsCipherSuites" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
 }
 
 // Gateway says how the proxy in front of Ironic is served (docs/behaviour.md). Without
 // Listen there is none and the rest means nothing.
 type Gateway struct {
 	Listen string `set:"gatewayListenAddress" is:"address" basic:"" restart:"" help:"gateway in front of Ironic, usually 127.0.0.1:6390; unset = none"`
-	// CertFile and KeyFile hold our own certificate in PEM form; both or none.
-	CertFile     string `set:"gatewayTlsCertFile" is:"path" restart:"" needs:"gatewayListenAddress" help:"certificate of the gateway (PEM)"`
-	KeyFile      string `set:"gatewayTlsKeyFile" is:"path" restart:"" needs:"gatewayListenAddress" help:"key of the gateway's certificate (PEM)"`
-	ClientCAFile string `set:"gatewayClientCaFile" is:"path" restart:"" needs:"gatewayListenAddress" help:"CAs (PEM): clients of the gateway must show a certificate of one of them"`
 }
 
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in,
 // and what is written there. Without On the rest means nothing.
 type Kubernetes struct {
-	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, say by Events why hosts wait; needs rights"`
+	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, and write Events that say why hosts wait"`
 	Kubeconfig string   // KUBECONFIG; "" = as a pod, by its service account
 	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" restart:"" help:"namespaces whose BareMetalHosts are watched, with commas; unset = all"`
 	Namespace  string   // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
@@ -147,14 +144,14 @@ type Kubernetes struct {
 // Leader says how several replicas agree on the one that decides.
 type Leader struct {
 	Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"several replicas agree by a Lease on the one that decides"`
-	LeaseName string `set:"leaderLeaseName" def:"ironic-throttle" is:"name" restart:"" needs:"leaderElect" help:"name of that Lease"`
+	LeaseName string // that of the ConfigMap that keeps the state
 }
 
 // Disruption says how planned work is planned (docs/planned-work.md).
 type Disruption struct {
 	Mode             DisruptionMode `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
 	ConsolidateAfter time.Duration  `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
-	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
+	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
 	Tariff           string         `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
 }
 

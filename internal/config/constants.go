@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -38,6 +40,29 @@ func (c *Config) derive() {
 		c.Leases.StartupSettle = max(c.Leases.StartupSettle, LeaseRenewDeadline)
 	}
 }
+
+// place fills in where things are that the settings say in other words.
+func (c *Config) place() {
+	h := &c.Holdoff
+	if name, ok := strings.CutPrefix(h.State, inConfigMap); ok {
+		h.ConfigMap = name
+	} else {
+		h.File = h.State
+	}
+	c.Kubernetes.Leader.LeaseName = cmp.Or(h.ConfigMap, "ironic-throttle")
+	if beyond(c.Listen.API) && !collide(c.Listen.API, localAPI) {
+		c.Listen.Local = localAPI
+		if _, port := split(c.Listen.API); port == 0 { // any free one, in tests
+			c.Listen.Local = "127.0.0.1:0"
+		}
+	}
+}
+
+// localAPI is where commands look for the API, inConfigMap begins a state that is in no file.
+const (
+	localAPI    = "127.0.0.1:8087"
+	inConfigMap = "configmap:"
+)
 
 // findPod reads what a pod, and each client of Kubernetes, has in its environment; none of it is a setting.
 func (k *Kubernetes) findPod() {

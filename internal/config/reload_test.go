@@ -49,7 +49,7 @@ var another = map[string]string{
 	"poolLimits": "rack1=2", "tenantWeights": "prod=2", "holdoffHosts": "metal3/lab=0", "maxFailed": "40%",
 	"disruptionBudgets": "20%", "disruptionTariff": "0.28", "disruptionConsolidateAfter": "30m",
 	"watchNamespace": "metal3", "operatorDeployment": "bmo/manager", "ironicEndpoint": "http://b",
-	"stuckAfter": "2h", "virtualMediaLimit": "counted", "breakerEnabled": "false", "kubernetes": "on", "mode": "observe", "disruption": "plan",
+	"tlsCipherSuites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "stuckAfter": "2h", "virtualMediaLimit": "counted", "breakerEnabled": "false", "kubernetes": "on", "mode": "observe", "disruption": "plan",
 	"failedHostHoldoff": "48h", "holdoffGrowth": "2", "leaseTtl": "6m",
 }
 
@@ -102,18 +102,8 @@ func neededBy(s setting) string {
 	switch s.key {
 	case "leaderElect", "disruption", "ironicName":
 		return "kubernetes: on"
-	case "holdoffConfigmap":
-		return "kubernetes: on\nleaderElect: true"
-	case "apiTlsCertFile":
-		return "apiTlsKeyFile: /k"
-	case "apiTlsKeyFile":
-		return "apiTlsCertFile: /c"
-	case "metricsTlsCertFile":
-		return "metricsTlsKeyFile: /k"
-	case "metricsTlsKeyFile":
-		return "metricsTlsCertFile: /c"
 	case "apiAccess":
-		return "kubernetes: on\napiTlsKeyFile: /k\napiTlsCertFile: /c"
+		return "kubernetes: on\ntlsCertDir: /certs"
 	}
 	return ""
 }
@@ -169,8 +159,8 @@ func TestWatchTellsEachChangeOnce(t *testing.T) {
 			{rest + "41", nil, 3, 41, false},
 			{rest + "41\nlinger: 46s", nil, 3, 41, false},
 		} {
-			f.write(step.body, step.err)
 			updates = nil
+			f.write(step.body, step.err)
 			passes(time.Duration(step.reads) * watchEvery)
 			switch {
 			case step.limit == 0 && len(updates) > 0 || step.limit > 0 && len(updates) != 1:

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,9 +56,16 @@ func TestValues(t *testing.T) {
 			"prod=3, dev = 0.5": "dev=0.5,prod=3", "1=7.5": "1=7.5", "prod": "must be namespace=weight pairs", "prod=0": weight, "prod=-1": weight, "prod=0.009": weight,
 			"prod=100.1": weight, "prod=Inf": weight, "prod=1_0": weight, "-prod=1": weight, "pr.od=1": weight, "prod=3,prod=3": "must have each name once",
 		},
-		"watchNamespace":             {" metal3,lab,,metal3": "lab,metal3", "metal3 lab": "must be namespaces with commas between them", "Lab": "must be"},
-		"operatorDeployment":         {"capm3-system/bmo.x": "capm3-system/bmo.x", "bmo/": "must be the name of a Deployment", "": "baremetal-operator-controller-manager"},
-		"gatewayListenAddress":       {"[::1]:6390": "[::1]:6390", "localhost:0": "localhost:0", "6390": "must be host:port", ":65536": "must be", "off": "must be", "": ""},
+		"watchNamespace":       {" metal3,lab,,metal3": "lab,metal3", "metal3 lab": "must be namespaces with commas between them", "Lab": "must be"},
+		"operatorDeployment":   {"capm3-system/bmo.x": "capm3-system/bmo.x", "bmo/": "must be the name of a Deployment", "": "baremetal-operator-controller-manager"},
+		"gatewayListenAddress": {"[::1]:6390": "[::1]:6390", "localhost:0": "localhost:0", "6390": "must be host:port", ":65536": "must be", "off": "must be", "": ""},
+		"tlsCipherSuites": {
+			"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+			"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265":                                          `must be names of safe cipher suites, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265" is none; did you mean TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256?`,
+			"TLS_RSA_WITH_RC4_128_SHA":                                                       "must be names of safe cipher suites",
+		},
+		"tlsMinVersion":              {"VersionTLS13": "VersionTLS13", "TLS12": "TLS12", "VersionTLS11": "must be one of VersionTLS12, VersionTLS13"},
+		"state":                      {"/var/lib/state": "/var/lib/state", "configmap:Holds_1": "must be a path without NUL bytes, or configmap:"},
 		"ironicNamespace":            {"ironic": "ironic", "Ironic_1": "must be a name of lower-case letters"},
 		"disruptionConsolidateAfter": {"0s": "0s", "never": "Never", "30": span, "-1ns": span, "99999h": span, "99999999h": span},
 		"disruptionBudgets":          {" 10%, 3,ready:1 ": "10%, 3,ready:1", "101%": "must", `[{"nodes":"1","schedule":"@daily"}]`: "must give a budget schedule and duration"},
@@ -134,5 +142,32 @@ func TestSecondNames(t *testing.T) {
 	both, _, more := load(t, ours("EXEMPT_VIRTUAL_MEDIA", "false"), ours("VIRTUAL_MEDIA_LIMIT", "7"))
 	if c.Limits.VirtualMedia != MediaCounted || both.Limits.VirtualMedia != 7 || faults != nil || more != nil {
 		t.Errorf("%v, %v, %q, %q", c.Limits.VirtualMedia, both.Limits.VirtualMedia, faults, more)
+	}
+}
+
+// TestWhereThingsAre follow from addresses and from the state.
+func TestWhereThingsAre(t *testing.T) {
+	const dir = "/certs"
+	for _, row := range []struct {
+		environ                                        []string
+		local, file, configMap, lease, api, gw, scrape string
+	}{
+		{nil, "", "", "", "ironic-throttle", "", "", ""},
+		{[]string{ours("TLS_CERT_DIR", dir), ours("GATEWAY_LISTEN_ADDRESS", "127.0.0.1:6390")}, "", "", "", "ironic-throttle", "", "", ""},
+		{[]string{ours("LISTEN_ADDRESS", ":8088"), ours("TLS_CERT_DIR", dir), ours("GATEWAY_LISTEN_ADDRESS", ":6390"), ours("METRICS_BIND_ADDRESS", ":8444")},
+			"127.0.0.1:8087", "", "", "ironic-throttle", dir, dir, dir},
+		{[]string{ours("LISTEN_ADDRESS", ":8087"), ours("TLS_CERT_DIR", dir)}, "", "", "", "ironic-throttle", dir, "", ""},
+		{[]string{ours("LISTEN_ADDRESS", ":0"), ours("TLS_CERT_DIR", dir)}, "127.0.0.1:0", "", "", "ironic-throttle", dir, "", ""},
+		{[]string{ours("API_ACCESS", "kubernetes"), ours("TLS_CERT_DIR", dir), ours("LISTEN_ADDRESS", "127.0.0.1:0"), ours("GATEWAY_LISTEN_ADDRESS", "127.0.0.1:0")}, "", "", "", "ironic-throttle", dir, "", ""},
+		{[]string{ours("STATE", "/s")}, "", "/s", "", "ironic-throttle", "", "", ""},
+		{[]string{ours("HOLDOFF_FILE", "/s")}, "", "/s", "", "ironic-throttle", "", "", ""},
+		{[]string{ours("STATE", "configmap:other"), ours("LEADER_ELECT", "true")}, "", "", "other", "other", "", "", ""},
+	} {
+		c, _, faults := load(t, append(row.environ, ours("KUBERNETES", "on"))...)
+		got := []string{c.Listen.Local, c.Holdoff.File, c.Holdoff.ConfigMap, c.Kubernetes.Leader.LeaseName, c.APICertDir(), c.Access.CertDirFor(c.Gateway.Listen), c.Access.CertDirFor(c.Listen.Metrics)}
+		want := []string{row.local, row.file, row.configMap, row.lease, row.api, row.gw, row.scrape}
+		if !slices.Equal(got, want) || faults != nil {
+			t.Errorf("%q: %q, want %q; faults %q", row.environ, got, want, faults)
+		}
 	}
 }

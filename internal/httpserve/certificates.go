@@ -5,38 +5,42 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// Certificates names the files of a listener's own TLS; the zero value is none.
+// Certificates says what a listener's own TLS is made of; the zero value is none.
 type Certificates struct {
-	Name      string // of the listener, in the log
-	Cert, Key File   // both or none
-	// ClientCA makes clients show a certificate that one of these has signed; without a path anybody may connect.
-	ClientCA File
-	Log      *slog.Logger
-	Now      func() time.Time
+	Name string // of the listener, in the log
+	Dir  string // holds tls.crt and tls.key; "" is plain HTTP
+	// Clients makes clients show a certificate that one of client-ca.crt has signed, where that file is there at the
+	// start.
+	Clients    bool
+	MinVersion uint16   // of TLS; 0 means 1.2
+	Suites     []uint16 // of TLS 1.2; nil means Go's
+	Log        *slog.Logger
+	Now        func() time.Time
 }
 
-// File is a file in PEM form and the setting that names it.
-type File struct {
-	Setting, Path string
-}
-
-// String is the file as an error names it.
-func (f File) String() string { return fmt.Sprintf("%s=%q", f.Setting, f.Path) }
+// file is one of Dir.
+func (c Certificates) file(name string) string { return filepath.Join(c.Dir, name) }
 
 // Open reads the files; nil where the listener does not speak TLS. Broken files are errors that name their setting.
-// Files that change later are read anew at the next connection; connections that are open go on. Broken then, the ones
+// Files that change later are read again at the next connection; connections that are open go on. Broken then, the ones
 // before stay in use and the log says so once.
 func (c Certificates) Open() (*InUse, error) {
-	if c.Cert.Path == "" && c.Key.Path == "" {
+	if c.Dir == "" {
 		return nil, nil
+	}
+	if _, err := os.Stat(c.file(clientCA)); c.Clients && errors.Is(err, fs.ErrNotExist) {
+		c.Clients = false
+		c.Log.Info("clients of this listener need no certificate", "listener", c.Name, "missing", c.file(clientCA))
 	}
 	stamps := c.stamps()
 	conf, err := c.read()
@@ -46,37 +50,55 @@ func (c Certificates) Open() (*InUse, error) {
 	return &InUse{files: c, conf: conf, stamps: stamps}, nil
 }
 
+// The files of Dir, as cert-manager and controller-runtime name them. ca.crt, which cert-manager always writes, says
+// nothing of clients.
+const (
+	certFile = "tls.crt"
+	keyFile  = "tls.key"
+	clientCA = "client-ca.crt"
+)
+
 // stamps tell a changed file. One that is not there has none.
 func (c Certificates) stamps() (all [3]string) {
-	for i, f := range []File{c.Cert, c.Key, c.ClientCA} {
-		if info, err := os.Stat(f.Path); err == nil {
+	for i, name := range []string{certFile, keyFile, clientCA} {
+		if info, err := os.Stat(c.file(name)); err == nil {
 			all[i] = fmt.Sprint(info.Size(), info.ModTime())
 		}
 	}
 	return all
 }
 
-// read makes of the files what a connection needs: TLS 1.2 or later, HTTP/1.1 only.
+// read makes of the files what a connection needs: HTTP/1.1 only.
 func (c Certificates) read() (*tls.Config, error) {
-	pair, err := plainfile.KeyPair(c.Cert.Path, c.Key.Path)
+	fault := func(what string, err error) error {
+		return fmt.Errorf("IRONIC_THROTTLE_TLS_CERT_DIR=%q: %s: %w", c.Dir, what, err)
+	}
+	pair, err := plainfile.KeyPair(c.file(certFile), c.file(keyFile))
 	if err != nil {
-		return nil, fmt.Errorf("%v with %v: %w", c.Cert, c.Key, err)
+		return nil, fault(certFile+" with "+keyFile, err)
 	}
 	if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil { // GODEBUG may keep it from being there
-		return nil, fmt.Errorf("%v: %w", c.Cert, err)
+		return nil, fault(certFile, err)
 	}
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{pair}}
-	if c.ClientCA.Path != "" {
-		pem, err := plainfile.Read(c.ClientCA.Path, plainfile.PEM)
-		conf.ClientCAs, conf.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-		if err == nil && !conf.ClientCAs.AppendCertsFromPEM(pem) {
-			err = errors.New("holds no certificate in PEM form")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%v: %w", c.ClientCA, err)
-		}
+	conf := c.base()
+	conf.Certificates = []tls.Certificate{pair}
+	if !c.Clients {
+		return conf, nil
+	}
+	pem, err := plainfile.Read(c.file(clientCA), plainfile.PEM)
+	conf.ClientCAs, conf.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if err == nil && !conf.ClientCAs.AppendCertsFromPEM(pem) {
+		err = errors.New("holds no certificate in PEM form")
+	}
+	if err != nil {
+		return nil, fault(clientCA, err)
 	}
 	return conf, nil
+}
+
+// base is how all connections speak TLS.
+func (c Certificates) base() *tls.Config {
+	return &tls.Config{MinVersion: max(tls.VersionTLS12, c.MinVersion), CipherSuites: c.Suites, NextProtos: []string{"http/1.1"}}
 }
 
 // InUse is what the files hold, as they are. A nil one is no TLS. It is safe for concurrent use.
@@ -94,10 +116,9 @@ func (r *InUse) Config() *tls.Config {
 	if r == nil {
 		return nil
 	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil },
-	}
+	conf := r.files.base()
+	conf.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }
+	return conf
 }
 
 // current is the configuration for a new connection.
@@ -112,7 +133,7 @@ func (r *InUse) current() *tls.Config {
 	switch conf, err := r.files.read(); {
 	case err == nil:
 		r.conf, r.stamps, r.refused = conf, stamps, false
-		log.Info("certificates read again", "file", r.files.Cert.Path)
+		log.Info("certificates read again", "file", r.files.file(certFile))
 	case !r.refused:
 		r.refused = true
 		log.Error("the changed certificates cannot be used, the old ones stay", "error", err)
@@ -144,5 +165,5 @@ func (r *InUse) Fault() string {
 	case left > min(endsSoon, c.NotAfter.Sub(c.NotBefore)/4):
 		return ""
 	}
-	return fmt.Sprintf("the certificate of the %s listener (%v) "+ends, r.files.Name, r.files.Cert, c.NotAfter.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the certificate of the %s listener (%s) "+ends, r.files.Name, r.files.file(certFile), c.NotAfter.UTC().Format(time.RFC3339))
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,9 +21,9 @@ import (
 // the new one as soon as it is there.
 func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := certify(t, dir, "gateway", 1)
+	cert, key := certify(t, dir, "tls", 1)
 	var log bytes.Buffer
-	inUse := open(t, certificates(cert, key, "", &log))
+	inUse := open(t, certificates(dir, &log))
 	s := serve(t, &http.Server{Handler: echo, TLSConfig: inUse.Config()}, 0)
 	want := func(n int64) {
 		t.Helper()
@@ -55,7 +57,7 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			n++
-			certify(t, dir, "gateway", n)
+			certify(t, dir, "tls", n)
 			if left := time.Until(inUse.NotAfter()).Round(time.Hour); left != time.Duration(n)*time.Hour { // also where nobody connects
 				t.Errorf("%s: %v left", what, left)
 			}
@@ -66,11 +68,11 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 
 func TestClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := certify(t, dir, "gateway", 1)
-	ca, caKey := certify(t, dir, "clients", 7)
+	certify(t, dir, "tls", 1)
+	ca, caKey := certify(t, dir, "client-ca", 7)
 	other, otherKey := certify(t, dir, "others", 8)
 	s := serve(t, &http.Server{
-		Handler: echo, TLSConfig: open(t, certificates(cert, key, ca, io.Discard)).Config(), ErrorLog: quiet,
+		Handler: echo, TLSConfig: open(t, certificates(dir, io.Discard)).Config(), ErrorLog: quiet,
 	}, 0)
 	if _, err := s.ask(); err == nil {
 		t.Error("a client without a certificate is served")
@@ -90,25 +92,28 @@ func TestClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
 }
 
 func TestBrokenCertificatesNameTheirSetting(t *testing.T) {
-	dir := t.TempDir()
-	cert, key := certify(t, dir, "gateway", 1)
-	text, fifo := filepath.Join(dir, "text"), filepath.Join(dir, "fifo")
-	if err := os.WriteFile(text, []byte("no PEM"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for want, files := range map[string]Certificates{
-		`IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE="/nowhere"`:             certificates("/nowhere", key, "", io.Discard),
-		fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE=%q", text):   certificates(cert, text, "", io.Discard),
-		fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE=%q", text): certificates(cert, key, text, io.Discard),
-		fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE=%q", fifo): certificates(cert, key, fifo, io.Discard),
-		`IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE="/nowhere"`:            certificates(cert, key, "/nowhere", io.Discard),
-	} {
-		if _, err := files.Open(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want one with %s", err, want)
+	for name, says := range map[string]string{"tls.crt": "tls.crt with tls.key: ", "tls.key": "tls.crt with tls.key: ", "client-ca.crt": "client-ca.crt: "} {
+		for what, put := range map[string]func(string) error{
+			"text": func(path string) error { return os.WriteFile(path, []byte("no PEM"), 0o600) },
+			"FIFO": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		} {
+			dir := t.TempDir()
+			certify(t, dir, "tls", 1)
+			path := filepath.Join(dir, name)
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path); err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf("IRONIC_THROTTLE_TLS_CERT_DIR=%q: %s", dir, says)
+			if _, err := certificates(dir, io.Discard).Open(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s for %s: %v, want one with %s", what, name, err, want)
+			}
 		}
+	}
+	if _, err := certificates("/nowhere", io.Discard).Open(); err == nil {
+		t.Error("no directory, and no error")
 	}
 	none := open(t, Certificates{})
 	if none.Config() != nil || none.Fault() != "" || !none.NotAfter().IsZero() {
@@ -131,12 +136,49 @@ func TestACertificateThatEndsIsTold(t *testing.T) {
 		now := time.Now()
 		leaf := &x509.Certificate{NotBefore: now.Add(row.left - row.lives), NotAfter: now.Add(row.left)}
 		in := &InUse{
-			files: Certificates{Cert: File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE"}, Now: func() time.Time { return now }},
+			files: Certificates{Name: "gateway", Dir: "/certs", Now: func() time.Time { return now }},
 			conf:  &tls.Config{Certificates: []tls.Certificate{{Leaf: leaf}}},
 		}
 		got := in.Fault()
-		if (got == "") != (row.want == "") || !strings.Contains(got, row.want) || got != "" && !strings.Contains(got, "GATEWAY_TLS_CERT_FILE") {
+		if (got == "") != (row.want == "") || !strings.Contains(got, row.want) || got != "" && !strings.Contains(got, "gateway listener (/certs/tls.crt)") {
 			t.Errorf("lives %v, %v left: %q", row.lives, row.left, got)
 		}
+	}
+}
+
+// TestTLSIsAsItWasAskedFor: an older version and another suite are refused by both ends' own words.
+func TestTLSIsAsItWasAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	certify(t, dir, "tls", 1)
+	for _, row := range []struct {
+		least  uint16
+		suites []uint16
+		client *tls.Config
+		ok     bool
+	}{
+		{0, nil, &tls.Config{MaxVersion: tls.VersionTLS12}, true},
+		{0, nil, &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, false},
+		{tls.VersionTLS13, nil, &tls.Config{MaxVersion: tls.VersionTLS12}, false},
+		{tls.VersionTLS13, nil, &tls.Config{}, true},
+		{0, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, &tls.Config{MaxVersion: tls.VersionTLS12}, true},
+		{0, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, &tls.Config{
+			MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}}, false},
+	} {
+		files := certificates(dir, io.Discard)
+		files.MinVersion, files.Suites = row.least, row.suites
+		here, there := net.Pipe()
+		row.client.InsecureSkipVerify = true
+		served := make(chan error, 1)
+		go func() { served <- tls.Server(there, open(t, files).Config()).HandshakeContext(t.Context()) }()
+		err := tls.Client(here, row.client).HandshakeContext(t.Context())
+		if err == nil {
+			_ = here.SetDeadline(time.Now().Add(time.Second))
+		} else {
+			_ = here.Close()
+		}
+		if err = errors.Join(err, <-served); (err == nil) != row.ok {
+			t.Errorf("least %x, suites %x: %v", row.least, row.suites, err)
+		}
+		_, _ = here.Close(), there.Close()
 	}
 }

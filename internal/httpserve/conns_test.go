@@ -82,13 +82,14 @@ const (
 )
 
 func TestConnectionsAreBoundedAndWhoAsksIsServed(t *testing.T) {
-	cert, key := certify(t, t.TempDir(), "test", 1)
+	dir := t.TempDir()
+	certify(t, dir, "tls", 1)
 	for _, text := range []string{"", whole, "GET / HT", halted, "with TLS"} {
 		t.Run(fmt.Sprintf("%.12q", text), func(t *testing.T) {
 			const places = 4
 			server := &http.Server{Handler: echo, ErrorLog: quiet}
 			if text == "with TLS" {
-				text, server.TLSConfig = "", open(t, certificates(cert, key, "", io.Discard)).Config()
+				text, server.TLSConfig = "", open(t, certificates(dir, io.Discard)).Config()
 			}
 			s := serve(t, server, places)
 			for range 2 * places {

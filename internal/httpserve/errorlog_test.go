@@ -43,11 +43,12 @@ func TestLinesThatAnybodyCanCauseAreRare(t *testing.T) {
 
 // net/http writes such lines as ErrorLog reads them.
 func TestJunkOnATLSPortFillsNoLog(t *testing.T) {
-	cert, key := certify(t, t.TempDir(), "test", 1)
+	dir := t.TempDir()
+	certify(t, dir, "tls", 1)
 	var log bytes.Buffer
 	lines := ErrorLog(slog.New(slog.NewTextHandler(&log, nil)))
 	s := serve(t, &http.Server{
-		TLSConfig: open(t, certificates(cert, key, "", io.Discard)).Config(), ErrorLog: slog.NewLogLogger(lines, slog.LevelWarn),
+		TLSConfig: open(t, certificates(dir, io.Discard)).Config(), ErrorLog: slog.NewLogLogger(lines, slog.LevelWarn),
 	}, 0)
 	for range 20 {
 		_, _ = io.ReadAll(s.dial("no handshake at all\n")) // until it is cut

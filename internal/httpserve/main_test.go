@@ -27,13 +27,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // certificates are those of a gateway.
-func certificates(cert, key, ca string, log io.Writer) Certificates {
-	return Certificates{
-		Name: "gateway", Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now,
-		Cert:     File{"IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE", cert},
-		Key:      File{"IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE", key},
-		ClientCA: File{"IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE", ca},
-	}
+func certificates(dir string, log io.Writer) Certificates {
+	return Certificates{Name: "gateway", Dir: dir, Clients: true, Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}
 }
 
 // certify writes a certificate for name that is its own authority, and ends the later the higher its serial number is.

@@ -38,8 +38,8 @@ func TestAllByIPv6(t *testing.T) {
 	front.Start()
 	t.Cleanup(front.Close)
 	s := newSite(t, siteOptions{ironic: base, endpoint: front.URL, env: []string{
-		"IRONIC_THROTTLE_LISTEN_ADDRESS=[::1]:0", "IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS=[::1]:0",
-		"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=[::1]:0", "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=[::1]:0",
+		"IRONIC_THROTTLE_LISTEN_ADDRESS=[::1]:0", "IRONIC_THROTTLE_HEALTH_PROBE_BIND_ADDRESS=[::1]:0",
+		"IRONIC_THROTTLE_METRICS_BIND_ADDRESS=[::1]:0", "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=[::1]:0",
 	}})
 	for _, address := range []string{s.at.API, s.at.Gateway, s.at.Health, s.at.Metrics} {
 		if !strings.HasPrefix(address, "http://[::1]:") {

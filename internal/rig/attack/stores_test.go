@@ -19,7 +19,7 @@ func holding(t *testing.T, dir, shell string) *site {
 	t.Helper()
 	_, base := newIronic(t, "--failing", "1", "--fail-tries", "1000000")
 	s := newSite(t, siteOptions{ironic: base, idle: true, shell: shell, env: []string{
-		"IRONIC_THROTTLE_HOLDOFF_FILE=" + filepath.Join(dir, "holds"), "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=5s",
+		"IRONIC_THROTTLE_STATE=" + filepath.Join(dir, "holds"), "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=5s",
 	}})
 	s.fleet = newFleet(t, s.at.API, s.at.Gateway, base, siteHosts)
 	return s
@@ -85,9 +85,9 @@ func TestADiskIsFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, log := child.Run(t, child.Command{Name: binary, Args: []string{"serve"}, Env: child.ProductEnvironment(
-			"IRONIC_ENDPOINT="+s.ironic, "IRONIC_THROTTLE_HOLDOFF_FILE="+file, "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=1h")})
+			"IRONIC_ENDPOINT="+s.ironic, "IRONIC_THROTTLE_STATE="+file, "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=1h")})
 		child.Await(t, 20*time.Millisecond, goesOn, "end of a process whose holds cannot be written", func() bool { return !p.Running() }, log.Tail)
-		if log.Count("IRONIC_THROTTLE_HOLDOFF_FILE", "read-only file system") == 0 {
+		if log.Count("IRONIC_THROTTLE_STATE", "read-only file system") == 0 {
 			t.Errorf("start: %s", log.Tail())
 		}
 		table.add(t, 1, "the holds' disk is read-only at a start", strings.TrimSpace(lastLine(log, "read-only")))
@@ -140,7 +140,7 @@ func TestTheHoldsFileIsReplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, log := child.Run(t, child.Command{Name: binary, Args: []string{"serve"}, Env: child.ProductEnvironment(
-				"IRONIC_ENDPOINT="+s.ironic, "IRONIC_THROTTLE_HOLDOFF_FILE="+file, "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=1h")})
+				"IRONIC_ENDPOINT="+s.ironic, "IRONIC_THROTTLE_STATE="+file, "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=1h")})
 			word := "kept aside"
 			if strings.HasPrefix(name, "a ") {
 				word = "must be a regular file"

@@ -162,8 +162,8 @@ func TestOurCertificatesAreSwapped(t *testing.T) {
 	write(t, certFile, cert)
 	write(t, keyFile, key)
 	s := newSite(t, siteOptions{idle: true, env: []string{
-		"IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE=" + certFile, "IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE=" + keyFile,
-		"IRONIC_THROTTLE_API_TLS_CERT_FILE=" + certFile, "IRONIC_THROTTLE_API_TLS_KEY_FILE=" + keyFile,
+		"IRONIC_THROTTLE_TLS_CERT_DIR=" + dir, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=:0", "IRONIC_THROTTLE_LISTEN_ADDRESS=:0",
+		"IRONIC_THROTTLE_API_ACCESS=open",
 	}})
 	roots := x509.NewCertPool()
 	roots.AddCert(ours.cert)

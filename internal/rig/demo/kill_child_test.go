@@ -54,10 +54,10 @@ func environment(c config.Config, empty string) []string {
 		"IRONIC_ENDPOINT=" + c.Ironic.Endpoint, "METAL3_AUTH_ROOT_DIR=" + empty,
 		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", c.Limits.Total),
 		ours + "LISTEN_ADDRESS=" + c.Listen.API, ours + "GATEWAY_LISTEN_ADDRESS=" + c.Gateway.Listen,
-		ours + "HEALTH_LISTEN_ADDRESS=127.0.0.1:0", ours + "METRICS_LISTEN_ADDRESS=127.0.0.1:0",
+		ours + "HEALTH_PROBE_BIND_ADDRESS=127.0.0.1:0", ours + "METRICS_BIND_ADDRESS=127.0.0.1:0",
 	}
 	if c.Holdoff.File != "" {
-		env = append(env, ours+"HOLDOFF_FILE="+c.Holdoff.File, ours+"FAILED_HOST_HOLDOFF="+c.Holdoff.Timeout.String())
+		env = append(env, ours+"STATE="+c.Holdoff.File, ours+"FAILED_HOST_HOLDOFF="+c.Holdoff.Timeout.String())
 	}
 	if !c.Breaker.Enabled {
 		env = append(env, ours+"BREAKER_ENABLED=false")

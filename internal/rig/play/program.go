@@ -56,7 +56,7 @@ func newProgram(dir string, x *ironic) *program {
 	return &program{dir: dir, ironic: x, file: map[string]string{}, env: map[string]string{
 		"IRONIC_ENDPOINT":                        "http://ironic:6385",
 		"METAL3_AUTH_ROOT_DIR":                   dir,
-		"IRONIC_THROTTLE_HOLDOFF_FILE":           filepath.Join(dir, holdsName),
+		"IRONIC_THROTTLE_STATE":                  filepath.Join(dir, holdsName),
 		"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", // nothing listens, but then there is a gateway
 	}}
 }
