@@ -4,29 +4,42 @@ import (
 	"bytes"
 	"context"
 	"encoding/pem"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 )
 
-// Every command that asks a throttle, as it is given and by name.
-var remoteCommands = [][]string{
-	{"check"},
-	{"check", "metal3/host-0", "--dry-run"},
-	{"status"},
-	{"holds"},
-	{"holds", "release", "metal3/host-0"},
-	{"breakers"},
-	{"breakers", "reset", "ironic"},
-	{"breakers", "trip", "ironic"},
-	{"plan"},
+// remoteCommands are all that ask a throttle, and what they ask.
+var remoteCommands = []struct{ args, asks string }{
+	{"check", "GET /v1/isready "},
+	{"check metal3/host-0 --op inspect --dry-run", `POST /v1/isready {"namespace":"metal3","name":"host-0","op":"inspect","dryRun":true}`},
+	{"status", "GET /v1/status "},
+	{"queue --pool rack1", "GET /v1/queue "},
+	{"why metal3~host-0", "GET /v1/why/metal3/host-0 "},
+	{"plan", "GET /v1/plan "},
+	{"holds", "GET /v1/holds "},
+	{"holds release metal3~host-1", "POST /v1/holds/metal3/host-1/release {}"},
+	{"holds release bare --episode e-1", `POST /v1/holds/-/bare/release {"episode":"e-1"}`},
+	{"breakers", "GET /v1/breakers "},
+	{"breakers reset group:rack1", "POST /v1/breakers/group:rack1/reset {}"},
+	{"breakers trip group:r/x --for 30m", `POST /v1/breakers/group:r%2Fx/trip {"for":"30m0s"}`},
+}
+
+// run gives a command line, and returns its exit code and output.
+func run(ctx context.Context, args string, more ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	p := &cli.Process{Stdout: &out, Stderr: &errs}
+	code = p.Execute(ctx, root(p), append(strings.Fields(args), more...))
+	return code, out.String(), errs.String()
 }
 
 func written(t *testing.T, text []byte) string {
@@ -38,94 +51,97 @@ func written(t *testing.T, text []byte) string {
 	return path
 }
 
-func TestEveryCommandShowsTheToken(t *testing.T) {
-	var shown []string
+func TestEveryCommandAsksWithItsToken(t *testing.T) {
+	var asked []string
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		shown = append(shown, r.Header.Get("Authorization"))
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.Method+" "+r.URL.EscapedPath()+" "+string(body)+" "+r.Header.Get("Authorization"))
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`{"error":{"code":403,"message":"jane may not get it"}}`))
 	}))
 	defer s.Close()
-	token := written(t, []byte("sesame\n"))
-	ca := written(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
-	flags := []string{"--server", s.URL, "--token-file", token, "--ca-file", ca}
-	for _, name := range []string{"flags", "environment"} {
-		if name == "environment" {
-			t.Setenv(serverVariable, s.URL)
-			t.Setenv(tokenVariable, token)
-			t.Setenv(caVariable, ca)
-			flags = nil
+	token, ca := written(t, []byte("sesame\n")), written(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	var want []string
+	for _, c := range remoteCommands {
+		code, out, errs := run(t.Context(), c.args, "--server", s.URL, "--token-file", token, "--ca-file", ca)
+		if code != cli.WrongUse || out != "" || !strings.Contains(errs, "jane may not get it") || strings.Contains(errs, "sesame") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
 		}
-		for _, args := range remoteCommands {
-			var out, errs bytes.Buffer
-			p := &cli.Process{Stdout: &out, Stderr: &errs}
-			shown = nil
-			if got := p.Execute(t.Context(), root(p), slices.Concat(args, flags)); got != cli.WrongUse || !slices.Equal(shown, []string{"Bearer sesame"}) {
-				t.Errorf("%v by %s: exit code %d, shown %q, %s", args, name, got, shown, &errs)
-			}
-			if !strings.Contains(errs.String(), "jane may not get it") || strings.Contains(errs.String(), "sesame") || out.Len() > 0 {
-				t.Errorf("%v by %s: stdout %q, stderr %q", args, name, &out, &errs)
+		want = append(want, c.asks+" Bearer sesame")
+	}
+	t.Setenv(serverVariable, s.URL)
+	t.Setenv(tokenVariable, token)
+	t.Setenv(caVariable, ca)
+	run(t.Context(), "holds")
+	if diff := cmp.Diff(append(want, "GET /v1/holds  Bearer sesame"), asked); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What changes something tells a no from a throttle that cannot be asked.
+func TestExitCodesOfChanges(t *testing.T) {
+	for _, row := range []struct {
+		code int
+		body string
+		want int
+	}{
+		{200, `{"released":true,"changed":true,"message":"done"}`, cli.Yes},
+		{400, `{"error":{"code":400,"message":"scope: m","field":"scope"}}`, cli.WrongUse},
+		{401, `{"error":{"code":401,"message":"m"}}`, cli.WrongUse},
+		{404, `{"error":{"code":404,"message":"m","field":"name"}}`, cli.No},
+		{404, `{"error":{"code":404,"message":"no such path"}}`, cli.Unreachable},
+		{404, `<html>`, cli.Unreachable},
+		{409, `{"error":{"code":409,"message":"m","field":"episode"}}`, cli.No},
+		{500, `{"error":{"code":500,"message":"not saved"}}`, cli.No},
+		{503, `upstream`, cli.Unreachable},
+		{200, `<html>`, cli.Unreachable},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(row.code)
+			_, _ = w.Write([]byte(row.body))
+		}))
+		for _, args := range []string{"holds release ns/host", "breakers trip ironic --for 1h"} {
+			got, out, errs := run(t.Context(), args, "--server", s.URL)
+			if done := row.want == cli.Yes; got != row.want || (out != "") != done || (errs == "") != done {
+				t.Errorf("%d %s, %s: exit code %d, want %d; stdout %q, stderr %q", row.code, row.body, args, got, row.want, out, errs)
 			}
 		}
+		s.Close()
 	}
 }
 
 func TestCredentialsThatCannotBeUsedAreWrongUse(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
 	defer s.Close()
-	token := written(t, []byte("sesame"))
-	for _, args := range remoteCommands {
-		for _, row := range []struct{ server, token, ca, want string }{
-			{"http://192.0.2.1:8087", token, "", `--server: base URL: "http://192.0.2.1:8087" must begin with https://`},
-			{s.URL, "/nowhere", "", `token file: "/nowhere" cannot be read`},
-			{s.URL, "", "/nowhere", `--ca-file: root CAs: "/nowhere" cannot be read`},
-		} {
-			var out, errs bytes.Buffer
-			p := &cli.Process{Stdout: &out, Stderr: &errs}
-			got := p.Execute(t.Context(), root(p), slices.Concat(args, []string{"--server", row.server, "--token-file", row.token, "--ca-file", row.ca}))
-			if got != cli.WrongUse || !strings.Contains(errs.String(), row.want) || out.Len() > 0 {
-				t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %q", args, got, &out, &errs, row.want)
-			}
+	for _, row := range []struct{ server, token, ca, want string }{
+		{"http://192.0.2.1:8087", written(t, []byte("sesame")), "", `--server: base URL: "http://192.0.2.1:8087" must begin with https://`},
+		{s.URL, "/nowhere", "", `token file: "/nowhere" cannot be read`},
+		{s.URL, "", "/nowhere", `--ca-file: root CAs: "/nowhere" cannot be read`},
+	} {
+		code, out, errs := run(t.Context(), "holds", "--server", row.server, "--token-file", row.token, "--ca-file", row.ca)
+		if code != cli.WrongUse || !strings.Contains(errs, row.want) || out != "" {
+			t.Errorf("exit code %d, stdout %q, stderr %q; want %q", code, out, errs, row.want)
 		}
 	}
 }
 
 func TestOfAThrottleThatDoesNotAnswerTheAddressIsNamed(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
+	const pod = "-n baremetal-operator-system deploy/ironic-throttle "
+	const inPod = "  kubectl exec " + pod + "-c ironic-throttle -- /ironic-throttle status\n"
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer hangs.Close()
 	ended, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	for _, args := range remoteCommands {
-		for server, ctx := range map[string]context.Context{gone.URL: t.Context(), hangs.URL: ended} {
-			var out, errs bytes.Buffer
-			p := &cli.Process{Stdout: &out, Stderr: &errs}
-			if code := p.Execute(ctx, root(p), slices.Concat(args, []string{"--server", server})); code != cli.Unreachable || out.Len() > 0 {
-				t.Errorf("%v: exit code %d, stdout %q", args, code, &out)
-			}
-			want := "\n" + server + " is what --server says, or IRONIC_THROTTLE_URL; for a throttle in a cluster try\n" +
-				"  kubectl port-forward -n baremetal-operator-system deploy/ironic-throttle " + server[len("http://127.0.0.1:"):] + ":8087\n" +
-				"  kubectl exec -n baremetal-operator-system deploy/ironic-throttle -c ironic-throttle -- /ironic-throttle status\n"
-			if got := errs.String(); !strings.HasPrefix(got, "error: ironic-throttle cannot be reached: ") || !strings.HasSuffix(got, want) {
-				t.Errorf("%v: %q, want %q at its end", args, got, want)
-			}
-		}
+	code, out, errs := run(ended, "status", "--server", hangs.URL)
+	want := "\n" + hangs.URL + " is what --server says, or IRONIC_THROTTLE_URL; for a throttle in a cluster try\n" +
+		"  kubectl port-forward " + pod + hangs.URL[len("http://127.0.0.1:"):] + ":8087\n" + inPod
+	if code != cli.Unreachable || out != "" || !strings.HasPrefix(errs, "error: ironic-throttle cannot be reached: ") || !strings.HasSuffix(errs, want) {
+		t.Errorf("exit code %d, stdout %q, stderr %q, want %q at its end", code, out, errs, want)
 	}
-}
-
-func TestTheHintFitsTheAddress(t *testing.T) {
-	const (
-		pod   = "-n baremetal-operator-system deploy/ironic-throttle "
-		inPod = "kubectl exec " + pod + "-c ironic-throttle -- /ironic-throttle status"
-	)
 	for server, want := range map[string]string{
-		defaultServer:            "kubectl port-forward " + pod + "8087\n" + inPod,
-		"http://localhost:9000/": "kubectl port-forward " + pod + "9000:8087\n" + inPod,
-		"https://127.0.0.1:8087": inPod,
-		"http://192.0.2.1:8087":  inPod,
+		defaultServer: "  kubectl port-forward " + pod + "8087\n" + inPod, "https://127.0.0.1:8087": inPod, "http://192.0.2.1:8087": inPod,
 	} {
-		if got := strings.Join((remote{server: server}).hints(), "\n"); got != want {
+		if got := "  " + strings.Join((remote{server: server}).hints(), "\n  ") + "\n"; got != want {
 			t.Errorf("%s: %s, want %s", server, got, want)
 		}
 	}

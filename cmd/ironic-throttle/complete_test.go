@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,17 +8,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 )
-
-func completed(t *testing.T, server string, args ...string) string {
-	t.Helper()
-	var out bytes.Buffer
-	t.Setenv(serverVariable, server)
-	p := &cli.Process{Stdout: &out, Stderr: &bytes.Buffer{}}
-	if code := p.Execute(t.Context(), root(p), append([]string{"__complete"}, args...)); code != cli.Yes {
-		t.Errorf("%v: exit code %d", args, code)
-	}
-	return strings.ReplaceAll(out.String(), "\n", " ")
-}
 
 func TestCompletionOffersWhatTheThrottleKnows(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,30 +19,23 @@ func TestCompletionOffersWhatTheThrottleKnows(t *testing.T) {
 		}[r.URL.Path]))
 	}))
 	defer s.Close()
-	for _, row := range []struct{ args, want string }{
-		{"check ", "bare metal3/host-1 metal3/host-2 :4 "},
-		{"check metal3/host-1", "metal3/host-1 :4 "},
-		{"check metal3/host-1 ", ":4 "},
-		{"check --op re", "inspect prepare provision deprovision rescue unrescue service none :4 "},
-		{"check --output j", "text json :4 "},
-		{"holds release ", "bare dev/h-1 u-7 :4 "},
-		{"breakers reset group:", "group:rack1 group:rack2 :4 "},
-		{"breakers trip --server " + s.URL + " i", "ironic :4 "},
-	} {
-		if got := completed(t, s.URL, strings.Split(row.args, " ")...); got != row.want {
-			t.Errorf("%q: %q, want %q", row.args, got, row.want)
-		}
-	}
-}
-
-func TestCompletionIsSilentWithoutAThrottle(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	defer hangs.Close()
-	for _, server := range []string{gone.URL, hangs.URL, "ftp://x"} {
-		if got := completed(t, server, "breakers", "trip", ""); got != ":4 " {
-			t.Errorf("%s: %q", server, got)
+	for _, row := range []struct{ server, args, want string }{
+		{s.URL, "check ", "bare metal3/host-1 metal3/host-2 :4 "},
+		{s.URL, "check metal3/host-1 ", ":4 "},
+		{s.URL, "check --op re", "inspect prepare provision deprovision rescue unrescue service none :4 "},
+		{s.URL, "status --output w", "text wide json :4 "},
+		{s.URL, "holds release ", "bare dev/h-1 u-7 :4 "},
+		{s.URL, "breakers reset group:", "group:rack1 group:rack2 :4 "},
+		{gone.URL, "breakers trip ", ":4 "},
+		{"ftp://x", "breakers trip ", ":4 "},
+	} {
+		t.Setenv(serverVariable, row.server)
+		words := strings.Split("__complete "+row.args, " ")
+		code, out, _ := run(t.Context(), "", words...)
+		if got := strings.ReplaceAll(out, "\n", " "); code != cli.Yes || got != row.want {
+			t.Errorf("%q: exit code %d, %q, want %q", row.args, code, got, row.want)
 		}
 	}
 }

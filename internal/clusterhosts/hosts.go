@@ -99,7 +99,7 @@ func (h *Hosts) Warnings() []string {
 	var out []string
 	if s := h.Directory.Status(); s.LastError != "" {
 		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s",
-			s.BrokenSince.UTC().Format("15:04:05Z"), s.LastError))
+			api.Instant(*s.BrokenSince), s.LastError))
 	}
 	return append(out, h.faults()...)
 }

@@ -28,7 +28,7 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, a api.Answer) {
 	if !strings.Contains(r.UserAgent(), "python-ironicclient") { // breaks on that header, and tries again by itself
 		w.Header().Set("Retry-After", strconv.Itoa(after))
 	}
-	fault(w, http.StatusConflict, client, fmt.Sprintf("%s: %s; ask again in %d s", a.Reason, a.Message, after))
+	fault(w, http.StatusConflict, client, fmt.Sprintf("%s: %s; ask again in %s", a.Reason, a.Message, api.Seconds(float64(after))))
 }
 
 // notNow is a refusal for want of time or room of our own.

@@ -37,7 +37,7 @@ func notReady(v api.View) string {
 	case v.AgeSeconds < 0:
 		why = "starting: no complete poll of Ironic yet"
 	case !v.Fresh:
-		why = fmt.Sprintf("stale: the last complete poll of Ironic is %.0f s old", v.AgeSeconds)
+		why = fmt.Sprintf("stale: the last complete poll of Ironic is %s old", api.Seconds(v.AgeSeconds))
 	default:
 		return ""
 	}

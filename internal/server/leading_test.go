@@ -62,7 +62,7 @@ func TestReadyz(t *testing.T) {
 		{true, false, false, api.View{Fresh: true, AgeSeconds: 9, LastError: "500"}, 200, "ok\n"},
 		{true, true, false, early, 503, "starting: no complete poll of Ironic yet\n"},
 		{true, false, false, api.View{AgeSeconds: -1, LastError: "refused"}, 503, "starting: no complete poll of Ironic yet: refused\n"},
-		{true, false, false, api.View{AgeSeconds: 42.4, LastError: "time-out"}, 503, "stale: the last complete poll of Ironic is 42 s old: time-out\n"},
+		{true, false, false, api.View{AgeSeconds: 42.4, LastError: "time-out"}, 503, "stale: the last complete poll of Ironic is 42s old: time-out\n"},
 		{false, false, false, fresh, 503, "standby: throttle-0 leads\n"},
 		{false, true, false, early, 200, "ok, standby: throttle-0 leads\n"},
 		{false, false, true, early, 200, "ok, mode observe refuses nothing; standby: throttle-0 leads\n"},

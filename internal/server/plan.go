@@ -56,7 +56,7 @@ func (s *Server) plan(h func(context.Context, http.ResponseWriter, *http.Request
 	switch {
 	case err == nil || r.Context().Err() != nil: // else nobody waits for it any more
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		writeError(w, http.StatusServiceUnavailable, "", fmt.Sprintf("there is no plan within %v: %s", planTimeout, oneLine(err.Error())))
+		writeError(w, http.StatusServiceUnavailable, "", fmt.Sprintf("there is no plan within %s: %s", api.Age(planTimeout), oneLine(err.Error())))
 	case ctx.Err() != nil:
 		writeError(w, http.StatusServiceUnavailable, "", "this throttle is ending")
 	default:

@@ -93,7 +93,7 @@ func TestWhyThereIsNoPlan(t *testing.T) {
 			slow := made(t, seen(), plans(&planner{takes: time.Hour}))
 			begun := time.Now()
 			e := isError(t, send(t, slow.API(), "GET", path, ""), 503, "")
-			if took := time.Since(begun); took != planTimeout || !strings.Contains(e.Message, "within 1m0s") {
+			if took := time.Since(begun); took != planTimeout || !strings.Contains(e.Message, "within 1m") {
 				t.Errorf("%s after %v: %+v", path, took, e)
 			}
 			ended := make(chan struct{})

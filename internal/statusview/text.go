@@ -78,7 +78,7 @@ func (p *page) slots(c Content) {
 func Answer(a api.Answer, effect string) string {
 	pairs := []string{"ready:", yesNo(a.Ready), "reason:", string(a.Reason), "message:", a.Message}
 	if a.RetryAfterSeconds > 0 {
-		pairs = append(pairs, "retry:", fmt.Sprintf("after %d s", a.RetryAfterSeconds))
+		pairs = append(pairs, "retry:", "after "+age(float64(a.RetryAfterSeconds)))
 	}
 	if a.Position > 0 {
 		pairs = append(pairs, "position:", fmt.Sprint(a.Position))

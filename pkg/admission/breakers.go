@@ -74,7 +74,7 @@ func (c *Controller) TripBreaker(now time.Time, scope string, d time.Duration) (
 			return false, "is OPEN by hand already"
 		}
 		left := c.policy.set.Status(now, of).TimeToRecovery
-		text := fmt.Sprintf("is OPEN for %v: no host of it may start, running ones go on", left)
+		text := fmt.Sprintf("is OPEN for %s: no host of it may start, running ones go on", api.Age(left))
 		met := of == wholeIronic
 		c.ledger.All(func(h *slots.Host) { met = met || slices.Contains(c.policy.scopes(h), of) })
 		if !met {

@@ -26,8 +26,8 @@ const (
 func (l *Limiter) Advice(now time.Time) Advice {
 	present := l.target()
 	if l.bad > 0 && now.Sub(l.badAt) < evidenceFor {
-		why := fmt.Sprintf("boots were lost on %s with %d slots taken, %d went well",
-			l.badAt.UTC().Format("2 Jan 15:04"), l.bad, l.stood)
+		why := fmt.Sprintf("boots were lost at %s with %d slots taken, and %d went well",
+			api.Instant(l.badAt), l.bad, l.stood)
 		switch off := float64(present)/float64(l.stood) - 1; {
 		case off > nearEnough:
 			return Advice{api.SizingLower, l.stood, why}

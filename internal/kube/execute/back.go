@@ -52,7 +52,8 @@ func (r record) deploy(s *seen, m moment) move {
 	case !found(n):
 		return r.waits(m, otherLimit, "Cluster API makes a Machine for %s", r.Pool)
 	case n.host != "" && n.host != r.Spare:
-		return r.stop(s, m, "the replacement got host %s, and not %s: the pool's hostSelector must leave no other choice", n.host, r.Spare)
+		const why = "the replacement got host %s, and not %s: the pool's hostSelector must leave no other choice"
+		return r.stop(s, m, why, n.host, r.Spare)
 	case deleted(n):
 		return r.waits(m, deployLimit, "replacement %s is being deleted, and another one comes", keyOf(n))
 	case !n.ready:
@@ -112,7 +113,8 @@ func (r record) undo(s *seen, m moment) move {
 	if w := r.unmarks(s); len(w) > 0 {
 		return do(w...)
 	}
-	if a := s.node.away; a != nil && m.now.Sub(r.Since) <= otherLimit { // after that the sweep finds the taint when the cluster is back
+	// After that the sweep finds the taint, when the cluster is back.
+	if a := s.node.away; a != nil && m.now.Sub(r.Since) <= otherLimit {
 		return r.asks(m, otherLimit, a)
 	}
 	return r.to(s, m, ending)

@@ -49,7 +49,6 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 	} else if err != nil {
 		return fmt.Errorf("validation of a plan: %w", err)
 	}
-	r.idle = false
 	return r.begin(ctx, p, s)
 }
 
@@ -100,17 +99,20 @@ func (r *Runner) begin(ctx context.Context, p *api.Plan, s *disruption.State) er
 
 // first writes what begins a command: from now on another process finds it.
 func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction) error {
-	r.begun = c
+	r.begun, r.idle = c, false
 	w := c.plan(s.host)
 	w.what, w.to = "begins planned work", string(c.Step)
 	w.annotations[commandMark] = c.text()
-	args := []any{"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour}
+	args := []any{
+		"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour,
+	}
 	if err := r.write(ctx, w, args...); errors.Is(err, errLater) {
 		return nil // the next plan knows
 	} else if err != nil {
 		return err
 	}
-	r.tell(ctx, s, corev1.EventTypeNormal, "PlannedWorkStarted", fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Host, strings.Join(a.Evidence, "; ")))
+	text := fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Host, strings.Join(a.Evidence, "; "))
+	r.tell(ctx, s, corev1.EventTypeNormal, "PlannedWorkStarted", text)
 	return r.finish(ctx, s.host)
 }
 
@@ -119,7 +121,8 @@ func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction
 func recordOf(a api.PlanAction, id string, now time.Time) record {
 	h := a.Hosts[0]
 	r := record{
-		Version: version, ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool, Started: now, Step: begun, Since: now,
+		Version: version, ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool,
+		Started: now, Step: begun, Since: now,
 		Host: h.Name, Machine: h.Machine, Node: h.Node, PowerOff: h.PowerOff && a.Decision != api.PlanReprovision,
 	}
 	if a.Replacement != nil {

@@ -131,10 +131,12 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		text, has := h.Annotations[commandMark]
 		id, _, _ := done(h)
 		switch c, fault := read(text); {
-		case !has || fault == nil && (c.ID != id || !c.of(h)): // of the spare, or a copy of another host's: the sweep's
+		case !has || fault == nil && (c.ID != id || !c.of(h)):
+			// The host has marks alone, or a copy of another host's record: the sweep removes them.
 		case fault != nil: // what it is about to change, nobody knows here: nothing begins
 			alive[id] = true
-			err = errors.Join(err, fmt.Errorf("the record of planned work on host %s: %w, or remove its annotation %s", keyOf(h), fault, commandMark))
+			const text = "the record of planned work on host %s: %w, or remove its annotation %s"
+			err = errors.Join(err, fmt.Errorf(text, keyOf(h), fault, commandMark))
 		default:
 			alive[id], unfinished = true, true
 			err = errors.Join(err, r.finish(ctx, h))
@@ -159,7 +161,7 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		if id, _, _ := done(h); err != nil || id != c.ID || !c.of(h) {
 			return errors.Join(fmt.Errorf("somebody has removed or changed the record on host %s", keyOf(h)), err)
 		}
-		if known := r.Running(); known == nil || known.ID != c.ID { // the look may fail, and somebody wants to know of it all the same
+		if known := r.Running(); known == nil || known.ID != c.ID { // also where the look fails
 			r.show(&c, move{})
 		}
 		s, err := r.look(ctx, &c, h)

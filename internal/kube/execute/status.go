@@ -43,7 +43,8 @@ func (r *Runner) Warnings(now time.Time) (all []string) {
 			c.Decision, c.Hosts[0], clock(c.Since), c.Step, c.WaitsFor, commandMark, c.Hosts[0], page))
 	}
 	if r.err != "" && now.Sub(r.failing) >= failsFor {
-		all = append(all, fmt.Sprintf("planned work has not gone on since %s: %s. It is tried again all the time (%s)", clock(r.failing), r.err, page))
+		const text = "planned work has not gone on since %s: %s. It is tried again all the time (%s)"
+		all = append(all, fmt.Sprintf(text, clock(r.failing), r.err, page))
 	}
 	return all
 }

@@ -311,7 +311,8 @@ func (r record) leave(s *seen, m moment) move {
 	case !free(s.host) && (holder == r.Consumer || holder == ""):
 		return r.waits(m, leaveLimit, "host %s is %s", r.Host, s.host.Status.Provisioning.State)
 	case free(s.host) && r.PowerOff && s.host.Spec.Online:
-		return do(write{what: "powers the host off", on: s.host, spec: map[string]any{"online": false}, from: "online", to: "offline"})
+		off := map[string]any{"online": false}
+		return do(write{what: "powers the host off", on: s.host, spec: off, from: "online", to: "offline"})
 	case r.Decision == api.PlanReprovision && found(s.owner) && !ready && (len(newcomers) > 0 || len(s.alive()) < replicas(s.owner)):
 		return r.waits(m, leaveLimit, "%s gets a Machine that is ready", r.Pool)
 	}

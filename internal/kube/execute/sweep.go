@@ -20,7 +20,8 @@ func marked[O client.Object](ctx context.Context, r *Runner, own *objects.Server
 func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*objects.Host, alive map[string]bool) error {
 	own := r.own(ctx)
 	machines := marked[*objects.Machine](ctx, r, own, "Machine")
-	owners := append(marked[*objects.Owner](ctx, r, own, "MachineSet"), marked[*objects.Owner](ctx, r, own, "MachineDeployment")...)
+	owners := marked[*objects.Owner](ctx, r, own, "MachineSet")
+	owners = append(owners, marked[*objects.Owner](ctx, r, own, "MachineDeployment")...)
 	if own.Err != nil {
 		return own.Err
 	}

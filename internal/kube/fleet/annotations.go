@@ -49,19 +49,22 @@ var (
 	flag = rule[bool]{`must be "true" or "false"`, func(text string) (bool, error) {
 		return text == "true", unless(text == "true" || text == "false")
 	}}
-	span = rule[disruption.Span]{`must be a duration that is not negative, such as "30s" or "24h", or "Never"`, func(text string) (disruption.Span, error) {
-		if text == "Never" {
-			return disruption.Never, nil
-		}
-		d, err := time.ParseDuration(text)
-		return disruption.Span(d), cmp.Or(err, unless(d >= 0))
-	}}
+	span = rule[disruption.Span]{
+		`must be a duration that is not negative, such as "30s" or "24h", or "Never"`, func(text string) (disruption.Span, error) {
+			if text == "Never" {
+				return disruption.Never, nil
+			}
+			d, err := time.ParseDuration(text)
+			return disruption.Span(d), cmp.Or(err, unless(d >= 0))
+		},
+	}
 	moment = rule[time.Time]{`must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`, func(text string) (time.Time, error) {
 		v, err := time.Parse(time.RFC3339, text)
 		return v.UTC(), err
 	}}
 	word = rule[string]{
-		"must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit", func(text string) (string, error) {
+		"must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit",
+		func(text string) (string, error) {
 			return text, unless(text != "" && len(validation.IsValidLabelValue(text)) == 0)
 		},
 	}
@@ -106,7 +109,8 @@ func valueOr[T any](n *notes, name string, of rule[T], bad T) (v T) {
 func (n *notes) price() disruption.Price {
 	return disruption.Price{
 		WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number),
-		LeasePerHour: value(n, "lease-per-hour", number), LeaseEnds: value(n, "lease-ends", moment), Prepaid: valueOr(n, "prepaid", flag, false),
+		LeasePerHour: value(n, "lease-per-hour", number), LeaseEnds: value(n, "lease-ends", moment),
+		Prepaid: valueOr(n, "prepaid", flag, false),
 	}
 }
 

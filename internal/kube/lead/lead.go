@@ -212,7 +212,7 @@ func (s Status) Standby() string {
 		return "no replica leads, as far as is known: " + ironic.Line(s.Fault.Error(), maxText)
 	case s.Fault != nil:
 		return fmt.Sprintf("%s led when the Lease was seen last, at %s; since then: %s",
-			s.Holder, s.Seen.UTC().Format("15:04:05Z"), ironic.Line(s.Fault.Error(), maxText))
+			s.Holder, s.Seen.UTC().Format(time.RFC3339), ironic.Line(s.Fault.Error(), maxText))
 	case s.Holder == "":
 		return "no replica leads yet"
 	case s.Holder == s.Identity:
