@@ -162,7 +162,7 @@ func (l *loader) gateway(src Sources) []between {
 		{"", beyond(g.Listen) && dir == "", "{gatewayListenAddress=} can be reached from elsewhere without TLS ({tlsCertDir}): " +
 			"what it carries, such as passwords, can be read and changed on the way"},
 		{"", ours && !(dir != "" && src.exists(filepath.Join(dir, "client-ca.crt"))),
-			"{gatewayListenAddress=} can be reached from elsewhere, and no client-ca.crt in {tlsCertDir} says by whom: each client acts towards Ironic with our certificate, {ironicClientCertFile=}"},
+			"{gatewayListenAddress=} can be reached from elsewhere, and {tlsCertDir} has no client-ca.crt: every client acts towards Ironic with our certificate, {ironicClientCertFile=}"},
 	}
 }
 
