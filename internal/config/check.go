@@ -134,6 +134,7 @@ func (l *loader) access() []between {
 		knows   = "needs {kubernetes}=on: it is the cluster that knows users and rights"
 		reached = "can be reached from elsewhere, so {apiAccess=} "
 		metrics = reached + "asks for a token, which needs "
+		local   = "; 127.0.0.1:8087 with kubectl port-forward needs neither, and {apiAccess}=open lets every client in"
 		remedy  = "; 127.0.0.1:8444 needs neither, and {apiAccess}=open lets every client read it"
 	)
 	auto, asks := c.Guarded() && a.Mode == AccessAuto, a.Mode == AccessKubernetes
@@ -141,8 +142,8 @@ func (l *loader) access() []between {
 	return []between{
 		{"apiAccess", asks && a.CertDir == "", tls},
 		{"apiAccess", asks && !on, knows},
-		{"listenAddress", auto && a.CertDir == "", reached + "means kubernetes, which " + tls},
-		{"listenAddress", auto && !on, reached + "means kubernetes, which " + knows},
+		{"listenAddress", auto && a.CertDir == "", reached + "means kubernetes, which " + tls + local},
+		{"listenAddress", auto && !on, reached + "means kubernetes, which " + knows + local},
 		{"metricsBindAddress", c.MetricsGuarded() && a.CertDir == "",
 			metrics + "{tlsCertDir}: tokens do not travel in the clear" + remedy},
 		{"metricsBindAddress", c.MetricsGuarded() && !on, metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // fleet is a large cluster: pools of 100 hosts, pods of many deployments spread over the hosts by chance, PDBs, some hosts
@@ -23,32 +22,24 @@ func fleet(seed uint64, hosts, pods int) *lab {
 	r := rand.New(rand.NewPCG(seed, 3))
 	l := newLab(0)
 	base := l.s.Pools[0]
-	l.s.Pools = nil
+	l.s.Pools, l.c.Budgets = nil, bounds("10%,ready:3")
 	for i := range max(1, hosts/100) {
-		p := base
-		p.Name, p.Replicas = fmt.Sprintf("p-%d", i), 100
-		l.s.Pools = append(l.s.Pools, p)
+		base.Name, base.Replicas = fmt.Sprintf("p-%d", i), 100
+		l.s.Pools = append(l.s.Pools, base)
 	}
-	l.c.Budgets = budget.List{{Nodes: "10%"}, {MinReady: "3"}}
 	for i := range hosts {
 		h, n := l.host()
-		h.Machine.Pool = l.s.Pools[i*len(l.s.Pools)/hosts].Key
-		h.ConductorGroup = fmt.Sprintf("rack-%d", i%20)
-		cpu := fmt.Sprint(pick(r, 32, 64, 96))
-		n.Allocatable["cpu"], n.Allocatable["memory"] = cpu, "256Gi"
+		h.Machine.Pool, h.ConductorGroup = l.s.Pools[i*len(l.s.Pools)/hosts].Key, fmt.Sprintf("rack-%d", i%20)
+		n.Allocatable = disruption.Resources{"cpu": pick(r, "32", "64", "96"), "memory": "256Gi", "pods": "110"}
 		n.Labels["zone"] = pick(r, "a", "b", "c")
-		n.Labels[corev1.LabelTopologyZone] = n.Labels["zone"]
-		watts := float64(200 + r.IntN(800))
-		h.Price.WattsBusy, h.Price.WattsIdle = &watts, &watts
-		h.Class = pick(r, "a", "b", "")
+		n.Labels[zoneLabel] = n.Labels["zone"]
+		h.Price, h.Class = watts(float64(200+r.IntN(800))), pick(r, "a", "b", "")
 		switch r.IntN(40) {
 		case 0:
 			n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
 		case 1:
 			h.Paused = true
 		case 2:
-			n.Unschedulable = true
-		case 3:
 			n.Ready = false
 		}
 	}
@@ -56,44 +47,34 @@ func fleet(seed uint64, hosts, pods int) *lab {
 		l.spare(float64(100 + r.IntN(400)))
 	}
 	for i := range pods {
-		l.fleetPod(r, i, hosts)
+		node := r.IntN(hosts)
+		if r.IntN(4) > 0 {
+			node = r.IntN(max(1, hosts/4)) // a quarter of the hosts has most pods
+		}
+		p := l.pod(fmt.Sprintf("p-%d", i), node, pick(r, "100m", "250m", "500m", "1"))
+		p.Labels, p.DoNotDisrupt = map[string]string{"app": fmt.Sprintf("app-%d", r.IntN(800))}, r.IntN(300) == 0
+		own := corev1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}, TopologyKey: hostname}
+		switch r.IntN(40) {
+		case 0:
+			p.NodeSelector = map[string]string{"zone": pick(r, "a", "b", "c")}
+		case 1:
+			p.AntiAffinity = []corev1.PodAffinityTerm{own}
+		case 2:
+			p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: "csi", Nodes: inZone(corev1.NodeSelectorOpIn, pick(r, "a", "b", "c"))}}
+		case 3, 4, 5, 6:
+			p.DaemonSet = true
+		case 7, 8, 9, 10:
+			p.Spread = spreadOf(p.Labels, pick(r, hostname, zoneLabel), 5)
+		case 11:
+			own.TopologyKey = zoneLabel
+			p.Affinity = []corev1.PodAffinityTerm{own}
+		}
 	}
 	for i := range 200 {
 		b := l.budget(fmt.Sprintf("app-%d", i), int32(1+r.IntN(5)))
 		b.Name = fmt.Sprintf("pdb-%d", i)
 	}
 	return l
-}
-
-func (l *lab) fleetPod(r *rand.Rand, i, hosts int) {
-	node := r.IntN(hosts)
-	if r.IntN(4) > 0 {
-		node = r.IntN(max(1, hosts/4)) // a quarter of the hosts has most pods
-	}
-	p := l.pod(fmt.Sprintf("p-%d", i), node, pick(r, "100m", "250m", "500m", "1"))
-	p.Labels = map[string]string{"app": fmt.Sprintf("app-%d", r.IntN(800))}
-	p.Priority = int32(r.IntN(3) * 1000)
-	switch r.IntN(40) {
-	case 0:
-		p.NodeSelector = map[string]string{"zone": pick(r, "a", "b", "c")}
-	case 1:
-		p.AntiAffinity = []corev1.PodAffinityTerm{{
-			LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}, TopologyKey: hostname,
-		}}
-	case 2:
-		p.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
-	case 3:
-		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: "csi", Nodes: inZone(corev1.NodeSelectorOpIn, pick(r, "a", "b", "c"))}}
-	case 4, 5, 6, 7:
-		p.DaemonSet = true
-	case 8, 9, 10, 11:
-		p.Spread = spreadOf(p.Labels, pick(r, hostname, corev1.LabelTopologyZone), 5)
-	case 12:
-		p.Affinity = []corev1.PodAffinityTerm{{LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}, TopologyKey: corev1.LabelTopologyZone}}
-	}
-	if r.IntN(300) == 0 {
-		p.DoNotDisrupt = true
-	}
 }
 
 func spreadOf(labels map[string]string, topology string, skew int32) []corev1.TopologySpreadConstraint {
@@ -121,34 +102,17 @@ func TestPlansOfAFleet(t *testing.T) {
 	}
 }
 
-// counted is a context that is cancelled when it was asked so many times.
-type counted struct {
-	context.Context
-	left, asked int
-}
-
-func (c *counted) Err() error {
-	if c.asked++; c.asked > c.left {
-		return context.Canceled
-	}
-	return nil
-}
-
-// TestAPlanEndsWithItsContext, wherever it is: it asks for it again and again, and works on for nobody.
-func TestAPlanEndsWithItsContext(t *testing.T) {
+// TestACancelledPlan, explanation or validation ends with its context.
+func TestACancelledPlan(t *testing.T) {
 	l := fleet(1, 40, 400)
-	asked := func(left int) (int, error) {
-		ctx := &counted{Context: t.Context(), left: left}
-		_, err := disruption.Plan(ctx, &l.s, l.c, l.now)
-		return ctx.asked, err
-	}
-	all, err := asked(1 << 30)
-	if err != nil || all < 1 {
-		t.Fatalf("the context is asked %d times: %v", all, err)
-	}
-	for left := range all {
-		if got, err := asked(left); !errors.Is(err, context.Canceled) || got > left+2 {
-			t.Fatalf("cancelled at look %d: %d looks, %v", left, got, err)
+	p := l.plan(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, planErr := disruption.Plan(ctx, &l.s, l.c, l.now)
+	_, explainErr := disruption.Explain(ctx, &l.s, l.c, l.now, key("h-0"))
+	for _, err := range []error{planErr, explainErr, disruption.Validate(ctx, p, &l.s, l.c, p.ExecuteAfter)} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("it ends with %v", err)
 		}
 	}
 }
@@ -159,13 +123,13 @@ func TestAPlanEndsWithItsContext(t *testing.T) {
 func BenchmarkPlanFleet(b *testing.B) {
 	l := fleet(1, 500, 10000).join(fleet(2, 500, 10000))
 	for range 10 {
-		p := planned(b, &l.s, l.c, l.now) // skips while there is none
+		p := planned(b, &l.s, l.c, l.now)
 		if p.Method != api.MethodEmptiness {
 			break
 		}
 		l.carryOut(p)
 	}
-	l.c.Budgets = budget.List{{Nodes: "100%"}, {MinReady: "0"}}
+	l.c.Budgets = bounds("100%,ready:0")
 	stop, peak := make(chan struct{}), make(chan uint64)
 	go watchHeap(stop, peak)
 	hosts := 0

@@ -137,6 +137,7 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 		{"spread that cannot be read", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.LabelSelector = unread })), " topology spread"},
 		{"those that terminate do not make a domain fuller", two, []disruption.Pod{web("p", "a", spreads(zoneLabel)), web("q", "b"), web("r", "c", ending),
 			web("s", "c", asks("cpu", "3"), app("db"))}, "too many of its pods"},
+		{"one that terminates counts where it is", two, []disruption.Pod{web("p", "a", spreads(zoneLabel)), web("q", "b", ending), web("r", "c")}, "2 too many of its pods"},
 		{"one without a spread is counted too", two, []disruption.Pod{
 			web("p", "a", spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MinDomains = new(int32(2)) }), asks("cpu", "2")),
 			web("q", "a", asks("cpu", "3"), picks("zone", "x"))}, "p>c q>b"},
@@ -238,6 +239,9 @@ func TestANewNode(t *testing.T) {
 		{"a DaemonSet", []change{daemons(true, false)}, false},
 		{"a DaemonSet for other labels", []change{daemons(true, false, picks("os", "windows"))}, true},
 		{"a DaemonSet for labels that are not known", []change{daemons(true, false, picks("gpu", "yes"))}, true},
+		{"a DaemonSet that shuns a label that is not known", []change{daemons(true, false, func(p *disruption.Pod) {
+			p.NodeAffinity = inZone(corev1.NodeSelectorOpNotIn, "b")
+		})}, true},
 		{"a DaemonSet for them that runs in this pool", []change{daemons(true, true, picks("gpu", "yes"))}, false},
 		{"a DaemonSet that does not tolerate the taints", []change{gpu, daemons(true, false), of(bears(corev1.Toleration{Key: "gpu"}))}, true},
 		{"a DaemonSet that is not listed, and runs in this pool", []change{daemons(false, true), of(asks("cpu", "3200m"))}, false},

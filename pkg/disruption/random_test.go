@@ -14,12 +14,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// chooser is where choices come from: math/rand, or rapid, which makes them smaller again.
-type chooser interface{ IntN(n int) int }
-
 // maker makes random states.
 type maker struct {
-	chooser
+	*rand.Rand
 	l *lab
 	// calm leaves out what makes a best plan hard to tell: drift, replacement, limits, odd prices, hosts that are excluded.
 	calm bool
@@ -30,14 +27,14 @@ type maker struct {
 	dense bool
 }
 
-func pick[T any](c chooser, all ...T) T { return all[c.IntN(len(all))] }
+func pick[T any](c interface{ IntN(n int) int }, all ...T) T { return all[c.IntN(len(all))] }
 
 // rarely is true once in n times.
 func (m *maker) rarely(n int) bool { return m.IntN(n) == 0 }
 
 // randomLab is a small cluster with all that a state can say.
-func randomLab(c chooser, calm bool) *lab {
-	m := &maker{chooser: c, l: newLab(0), calm: calm}
+func randomLab(c *rand.Rand, calm bool) *lab {
+	m := &maker{Rand: c, l: newLab(0), calm: calm}
 	m.used = !calm && m.rarely(2)
 	m.pools()
 	hosts := 1 + m.IntN(8)
@@ -116,13 +113,13 @@ func seeded(seed uint64, calm bool) *lab { return randomLab(rand.New(rand.NewPCG
 
 // wider is a calm cluster of so many hosts.
 func wider(seed uint64, hosts int) *lab {
-	m := &maker{chooser: rand.New(rand.NewPCG(seed, 22)), l: newLab(0), calm: true}
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 22)), l: newLab(0), calm: true}
 	return m.fill(hosts)
 }
 
 // dense is a cluster in which host 0 alone may go, and a free host may come.
 func dense(seed uint64) *lab {
-	m := &maker{chooser: rand.New(rand.NewPCG(seed, 23)), l: newLab(0), calm: true, dense: true}
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 23)), l: newLab(0), calm: true, dense: true}
 	m.fill(2 + m.IntN(4))
 	m.l.s.Nodes[0].Ready = true
 	for i := range m.l.s.Hosts {
