@@ -109,8 +109,7 @@ func (c *Controller) change(edit func(*Config)) error {
 	return nil
 }
 
-// Reconfigure changes the slots and the order while running: all, or nothing with an error. Nobody loses a place, and
-// no slot ends by a lower limit.
+// Reconfigure changes slots and order while running: all, or nothing with an error. No lower limit takes a slot away.
 func (c *Controller) Reconfigure(now time.Time, of slots.Config, turns Turns) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
