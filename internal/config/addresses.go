@@ -134,7 +134,7 @@ func (a Access) MinVersion() uint16 {
 
 // CipherSuites are Ciphers as crypto/tls has them; nil = its own.
 func (a Access) CipherSuites() (ids []uint16) {
-	names := sortedSet(a.Ciphers)
+	names := sortedSet(string(a.Ciphers))
 	for _, suite := range tls.CipherSuites() {
 		if slices.Contains(names, suite.Name) {
 			ids = append(ids, suite.ID)

@@ -86,12 +86,17 @@ func (l *loader) ironic() []between {
 		}
 	}
 	return []between{
-		{"ironicEndpoint", to.Name == "" && to.Endpoint == "" && !on, "must be set to Ironic's URL; or set {kubernetes}=on, to find it as BMO does or by {ironicName}"},
-		{"ironicName", to.Name != "" && to.Endpoint == "" && !on, "needs {kubernetes}=on: that Ironic resource says where Ironic is; or set {ironicEndpoint}"},
-		{"ironicEndpoint", leadsTo(to.Endpoint, l.config.Gateway.Listen) && to.Name == "",
-			"must name Ironic itself, and this is the gateway: {gatewayListenAddress=}; only BMO's IRONIC_ENDPOINT names the gateway"},
-		{"", to.Name != "" && to.Endpoint != "" && !on, "{ironicName=} is not followed without {kubernetes}=on: {ironicEndpoint=} counts"},
-		{"", to.Name != "" && idle != "" && on, "{ironicName=} wins, as in BMO; without effect: " + strings.TrimPrefix(idle, ", ")},
+		{"ironicEndpoint", to.Name == "" && to.Endpoint == "" && !on,
+			"must be set to Ironic's URL; or set {kubernetes}=on, to find it as BMO does or by {ironicName}"},
+		{"ironicName", to.Name != "" && to.Endpoint == "" && !on,
+			"needs {kubernetes}=on: that Ironic resource says where Ironic is; or set {ironicEndpoint}"},
+		{"ironicEndpoint", leadsTo(to.Endpoint, l.config.Gateway.Listen) && (to.Name == "" || !on),
+			"must name Ironic itself, and this is the gateway: {gatewayListenAddress=}; only BMO's IRONIC_ENDPOINT " +
+				"names the gateway"},
+		{"", to.Name != "" && to.Endpoint != "" && !on,
+			"{ironicName=} is not followed without {kubernetes}=on: {ironicEndpoint=} counts"},
+		{"", to.Name != "" && idle != "" && on,
+			"{ironicName=} wins, as in BMO; without effect: " + strings.TrimPrefix(idle, ", ")},
 	}
 }
 
@@ -102,10 +107,12 @@ func (l *loader) cluster() []between {
 		{"leaderElect", elects && !on, "needs {kubernetes}=on"},
 		{"disruption", c.Disruption.On() && !on, "needs {kubernetes}=on: plans are made of nodes, pods and machines"},
 		{"state", h.ConfigMap != "" && !elects,
-			"needs {leaderElect}=true: the Lease says which replica writes the ConfigMap; one replica without it keeps its state in a file"},
+			"needs {leaderElect}=true: the Lease says which replica writes the ConfigMap; one replica without it " +
+				"keeps its state in a file"},
 		{"state", elects && h.File != "",
 			"must be configmap:NAME with {leaderElect}: another replica that becomes leader does not have the file"},
-		{"", h.anywhere() && h.State == "", "failed hosts are held and {state} is not set: a restart ends or lengthens their holds"},
+		{"", h.anywhere() && h.State == "",
+			"failed hosts are held and {state} is not set: a restart ends or lengthens their holds"},
 		{"", c.Disruption.Mode == DisruptionExecute && c.Mode == Observe,
 			"{disruption=} carries nothing out while {mode=}: no host waits then, and planned work would not either"},
 	}
@@ -120,7 +127,8 @@ func (l *loader) listeners() (all []between) {
 			all = append(all, between{key, same, "must differ from {" + other + "=}"})
 		}
 		local := key != "listenAddress" && collide(named(key).text(l.config), l.config.Listen.Local)
-		all = append(all, between{key, local, "must differ from " + localAPI + ", where the API is for this machine as {listenAddress=} is beyond it"})
+		all = append(all, between{key, local,
+			"must differ from " + localAPI + ", where the API is for this machine as {listenAddress=} is beyond it"})
 	}
 	return all
 }
@@ -146,10 +154,16 @@ func (l *loader) access() []between {
 		{"listenAddress", auto && !on, reached + "means kubernetes, which " + knows + local},
 		{"metricsBindAddress", c.MetricsGuarded() && a.CertDir == "",
 			metrics + "{tlsCertDir}: tokens do not travel in the clear" + remedy},
-		{"metricsBindAddress", c.MetricsGuarded() && !on, metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
-		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(), "{metricsBindAddress=} " + "can be reached from elsewhere with {apiAccess=}: every client that reaches it may read /metrics"},
-		{"", open, "{listenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it may take slots, release holds and change breakers"},
-		{"", open && a.CertDir == "", "{listenAddress=} has no TLS ({tlsCertDir}): what it carries can be read and changed on the way"},
+		{"metricsBindAddress", c.MetricsGuarded() && !on,
+			metrics + "{kubernetes}=on: it is the cluster that knows users and rights" + remedy},
+		{"", beyond(c.Listen.Metrics) && !c.MetricsGuarded(),
+			"{metricsBindAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it " +
+				"may read /metrics"},
+		{"", open,
+			"{listenAddress=} can be reached from elsewhere with {apiAccess=}: every client that reaches it " +
+				"may take slots, release holds and change breakers"},
+		{"", open && a.CertDir == "",
+			"{listenAddress=} has no TLS ({tlsCertDir}): what it carries can be read and changed on the way"},
 	}
 }
 
@@ -160,10 +174,12 @@ func (l *loader) gateway(src Sources) []between {
 	https := to.Name != "" || to.Endpoint == "" || strings.HasPrefix(strings.ToLower(to.Endpoint), "https:")
 	ours := https && beyond(g.Listen) && to.ClientCertFile != "" && src.exists(to.ClientCertFile)
 	return []between{
-		{"", beyond(g.Listen) && dir == "", "{gatewayListenAddress=} can be reached from elsewhere without TLS ({tlsCertDir}): " +
-			"what it carries, such as passwords, can be read and changed on the way"},
+		{"", beyond(g.Listen) && dir == "",
+			"{gatewayListenAddress=} can be reached from elsewhere without TLS ({tlsCertDir}): " +
+				"what it carries, such as passwords, can be read and changed on the way"},
 		{"", ours && !(dir != "" && src.exists(filepath.Join(dir, "client-ca.crt"))),
-			"{gatewayListenAddress=} can be reached from elsewhere, and {tlsCertDir} has no client-ca.crt: every client acts towards Ironic with our certificate, {ironicClientCertFile=}"},
+			"{gatewayListenAddress=} can be reached from elsewhere, and {tlsCertDir} has no client-ca.crt: every " +
+				"client acts towards Ironic with our certificate, {ironicClientCertFile=}"},
 	}
 }
 
@@ -174,8 +190,8 @@ func (l *loader) warnIdle() {
 			return l.broken[key] || !slices.Contains([]string{"", "off", "false", "0s"}, named(key).text(l.config))
 		}
 		if l.given(s.key) && l.v.GetString(s.key) != "" && len(s.needs) > 0 && !slices.ContainsFunc(s.needs, on) {
-			said := between{"", true, "{" + s.key + "=} has no effect without {" + strings.Join(s.needs, "} or {") + "}"}
-			l.warnf("%s", l.expand(said))
+			needs := strings.Join(s.needs, "} or {")
+			l.warnf("%s", l.expand(between{says: "{" + s.key + "=} has no effect without {" + needs + "}"}))
 		}
 	}
 }
@@ -197,7 +213,8 @@ func (l *loader) warnLimits() {
 		l.warnf("%s", TooManyWorkers(workers, limit))
 	}
 	if ironic != "" {
-		l.warnf("the limit of %d is greater than Ironic's own default %s: Ironic refuses what is above it", limit, ironic)
+		l.warnf("the limit of %d is greater than Ironic's own default %s: Ironic refuses what is above it",
+			limit, ironic)
 	}
 }
 

@@ -24,7 +24,7 @@ import "time"
 type Config struct {
 	File    string `set:"config" is:"path" basic:"" restart:"" common:"" help:"config file (.yaml, .yml or .json)"`
 	FileSum string // SHA-256 of its content as it was read, hexadecimal; "" without one
-	Mode    Mode   `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"observe says yes to all and counts what it would have refused"`
+	Mode    Mode   `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
 
 	Log        Log
 	Limits     Limits
@@ -82,7 +82,7 @@ type Turns struct {
 // Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
 type Holdoff struct {
 	// Timeout counts from the failure on; 0 = no host is held but those of Hosts.
-	Timeout time.Duration            `set:"failedHostHoldoff" is:"hold" basic:"" help:"a failed host is left alone this long before its next try; unset = not"`
+	Timeout time.Duration            `set:"failedHostHoldoff" is:"hold" basic:"" help:"a failed host is left alone this long before its next try; unset = no hold"`
 	Stage   HoldStage                `set:"holdoffStage" def:"retry" is:"retry|remediate" needs:"failedHostHoldoff holdoffHosts" help:"what is held: the next try, or BMO's deprovisioning before it too"`
 	Growth  float64                  `set:"holdoffGrowth" def:"1" is:"1..10" needs:"failedHostHoldoff holdoffHosts" help:"each further failure in a row is held this many times as long"`
 	Hosts   map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
@@ -115,9 +115,9 @@ type Access struct {
 	Mode AccessMode `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
 	// CertDir holds tls.crt and tls.key in PEM form, for all listeners that others can reach; with
 	// client-ca.crt the gateway wants certificates of its clients.
-	CertDir string `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners"`
-	Ciphers string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
+	CertDir string      `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
+	MinTLS  string      `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners"`
+	Ciphers cipherNames `set:"tlsCipherSuites" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
 }
 
 // Gateway says how the proxy in front of Ironic is served (docs/behaviour.md). Without
@@ -129,7 +129,7 @@ type Gateway struct {
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in,
 // and what is written there. Without On the rest means nothing.
 type Kubernetes struct {
-	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, say by Events why hosts wait; needs rights"`
+	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, and write Events that say why hosts wait"`
 	Kubeconfig string   // KUBECONFIG; "" = as a pod, by its service account
 	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" restart:"" help:"namespaces whose BareMetalHosts are watched, with commas; unset = all"`
 	Namespace  string   // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
@@ -151,7 +151,7 @@ type Leader struct {
 type Disruption struct {
 	Mode             DisruptionMode `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
 	ConsolidateAfter time.Duration  `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
-	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
+	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
 	Tariff           string         `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
 }
 

@@ -3,7 +3,6 @@ package config
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,7 +13,7 @@ import (
 // FuzzSetting gives a text to each setting: what Load lets pass keeps to its rule and can be read again from what is shown.
 func FuzzSetting(f *testing.F) {
 	for i, s := range settings {
-		for _, text := range []string{s.def, another[s.key], "", "-1", "1e3", "99999999999999999999", "a=1,a=2", "\x1b", "http://a:b@c", " 010 "} {
+		for _, text := range []string{s.def, another[s.key], "", "-1", "1e3", "99999999999999999999", "a=1,a=2", " ", "\x1b", "http://a:b@c", " 010 "} {
 			f.Add(uint8(i), text)
 		}
 	}
@@ -57,22 +56,21 @@ func holds(t *testing.T, c Config, faults []string) {
 			t.Errorf("pool %q=%d of %d", name, n, c.Limits.Total)
 		}
 	}
-	var environ []string
+	var flags []string
 	for _, s := range settings {
 		value := s.field(&c)
-		if !value.IsZero() && s.rule.holds(value) != nil {
+		if !value.IsZero() && !s.rule.holds(value) {
 			t.Errorf("%s=%v", s.name(), value)
 		}
 		switch s.key {
 		case "config":
 		case "ironicEndpoint": // credentials are masked
-			environ = append(environ, s.name()+"="+c.Ironic.Endpoint)
+			flags = append(flags, "--"+s.flag()+"="+c.Ironic.Endpoint)
 		default:
-			environ = append(environ, s.name()+"="+s.text(c))
+			flags = append(flags, "--"+s.flag()+"="+s.text(c))
 		}
 	}
-	slices.Sort(environ)
-	again, _, faults := loadFrom(t, Sources{}, environ...)
+	again, _, faults := loadFrom(t, Sources{Flags: parsed(t, flags...)})
 	again.File = c.File
 	if diff := cmp.Diff(c.Effective(), again.Effective()); faults != nil || diff != "" {
 		t.Errorf("%v (-texts +read again):\n%s", faults, diff)

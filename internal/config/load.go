@@ -150,8 +150,8 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 		case !s.restart:
 			s.field(&next).Set(s.field(&loaded))
 		case changed:
-			warnings = append(warnings, Warning(fmt.Sprintf("%s changed from %s to %s: needs a restart, %s stays in force",
-				s.name(), quote(was), quote(is), quote(was))))
+			warnings = append(warnings, Warning(fmt.Sprintf(
+				"%s changed from %s to %s: needs a restart, %s stays in force", s.name(), quote(was), quote(is), quote(was))))
 		}
 	}
 	next.derive()

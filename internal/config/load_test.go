@@ -171,14 +171,6 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-func TestAFaultIsOneOfOurs(t *testing.T) {
-	t.Setenv("MAX_CONCURRENT_PROVISIONING_HOSTS", "0")
-	_, _, err := Load(Sources{})
-	if f := new(*Fault); !errors.As(err, f) || (*f).Setting != "MAX_CONCURRENT_PROVISIONING_HOSTS" || (*f).Value != "0" {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestSecretsAreNeverShown(t *testing.T) {
 	for _, text := range []string{
 		"https://ironic/v1?token=sesame", "https://ironic/v1#sesame", "ironic:6385?token=sesame", "https://iro%zznic?sesame",

@@ -15,7 +15,8 @@ var reserved = []string{envPrefix + "URL", envPrefix + "TOKEN_FILE", envPrefix +
 
 // serviceLink matches what Kubernetes puts into the environment of every pod for a Service, such as one
 // called ironic-throttle.
-var serviceLink = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$`)
+var serviceLink = regexp.MustCompile(
+	`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$`)
 
 func isServiceLink(name, text string) bool {
 	return serviceLink.MatchString(name) || strings.HasSuffix(name, "_PORT") && strings.Contains(text, "://")

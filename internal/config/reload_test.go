@@ -159,8 +159,8 @@ func TestWatchTellsEachChangeOnce(t *testing.T) {
 			{rest + "41", nil, 3, 41, false},
 			{rest + "41\nlinger: 46s", nil, 3, 41, false},
 		} {
-			f.write(step.body, step.err)
 			updates = nil
+			f.write(step.body, step.err)
 			passes(time.Duration(step.reads) * watchEvery)
 			switch {
 			case step.limit == 0 && len(updates) > 0 || step.limit > 0 && len(updates) != 1:

@@ -1,63 +1,36 @@
 package config
 
 import (
-	"crypto/tls"
-	"fmt"
 	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // rule says what the value of a setting must be.
 type rule struct {
-	kind  string // of the value, for --help
-	must  string // completes "must be "
-	holds func(reflect.Value) error
-}
-
-// no is the answer of a rule that is not kept.
-func no(holds bool) error {
-	if holds {
-		return nil
-	}
-	return errUnreadable
+	kind, must string // of the value, for --help; completes "must be "
+	holds      func(reflect.Value) bool
 }
 
 // ruleOf reads the tag "is": words with | between them, a range lo..hi whose ends are read as the setting
 // is, a word and a range (0|1s..720h), or a name of textRules; "" where the type says all.
 func ruleOf(t reflect.Type, is string) rule {
-	read := func(reflect.Value) error { return nil } // what could be read is good
-	switch reflect.Zero(t).Interface().(type) {
-	case bool:
-		return rule{"boolfunc", "true or false, on or off", read}
-	case MediaLimit:
-		return rule{"word", "exempt, counted, or a whole number 1..100000", read}
-	case map[string]int:
-		return rule{"list", pools.must, read}
-	case map[string]float64:
-		return rule{"list", weights.must, read}
-	case map[string]time.Duration:
-		return rule{"list", hostHolds.must, read}
-	case []string:
-		return rule{"list", "namespaces with commas between them", func(v reflect.Value) error {
-			names, _ := v.Interface().([]string)
-			return no(!slices.ContainsFunc(names, func(name string) bool { return !namespaceName.MatchString(name) }))
-		}}
+	own, isRead := readers[t]
+	text, named := textRules[is]
+	switch {
+	case named:
+		return rule{is, text.must, func(v reflect.Value) bool { return text.holds(v.String()) }}
+	case isRead && is == "":
+		return rule{own.kind, own.must, func(reflect.Value) bool { return true }}
+	case isRead:
+		return rangeOf(t, is)
 	}
-	if text, ok := textRules[is]; ok {
-		return rule{is, text.must, func(v reflect.Value) error { return text.check(v.String()) }}
-	}
-	if t.Kind() == reflect.String {
-		words := strings.Split(is, "|")
-		return rule{"word", "one of " + strings.Join(words, ", "), func(v reflect.Value) error { return no(slices.Contains(words, v.String())) }}
-	}
-	return rangeOf(t, is)
+	words := strings.Split(is, "|")
+	return rule{"word", "one of " + strings.Join(words, ", "), func(v reflect.Value) bool {
+		return slices.Contains(words, v.String())
+	}}
 }
 
 func rangeOf(t reflect.Type, is string) rule {
@@ -65,37 +38,25 @@ func rangeOf(t reflect.Type, is string) rule {
 	if !special {
 		word, span = "", is
 	}
-	kind, must := "number", "a whole number "
-	switch t {
-	case reflect.TypeFor[float64]():
-		must = "a number "
-	case reflect.TypeFor[time.Duration]():
-		kind, must = "duration", "a duration with its unit, "
-	}
 	low, high, _ := strings.Cut(span, "..")
+	must := readers[t].must + span
 	switch {
 	case is == "hold":
-		low, high, must = "0", "", holdText
+		low, must = "0", holdText
 	case high == "":
-		must += ">= " + low
-	default:
-		must += span
-	}
-	switch word {
-	case "":
-	case "0":
+		must = readers[t].must + ">= " + low
+	case word == "0":
 		must += ", or 0 for never"
-	default:
+	case special:
 		must += ", or " + word
 	}
 	end := func(text string) float64 {
-		v := reflect.New(t).Elem()
-		_ = readText(v, text) // the tests read each end
+		v, _ := readText(t, text) // the tests read each end
 		return size(v)
 	}
-	return rule{kind, must, func(v reflect.Value) error {
+	return rule{readers[t].kind, must, func(v reflect.Value) bool {
 		n := size(v)
-		return no(special && n == end(word) || n >= end(low) && (high == "" || n <= end(high)))
+		return special && n == end(word) || n >= end(low) && (high == "" || n <= end(high))
 	}}
 }
 
@@ -110,19 +71,18 @@ func size(v reflect.Value) float64 {
 // textRules are the rules of texts, by their names in the tag "is".
 var textRules = map[string]struct {
 	must  string
-	check func(string) error
+	holds func(string) bool
 }{
-	"path":       {"a path without NUL bytes", matching(`^[^\x00]*$`)},
-	"address":    {"host:port, such as 127.0.0.1:8087 or :8444", anAddress},
-	"url":        {"an http:// or https:// URL with a host and without query or fragment", aURL},
-	"name":       {"a name of lower-case letters, digits, '-' and '.'", matching(objectName.String())},
-	"deployment": {"the name of a Deployment, or its namespace, '/' and its name", matching(`^([a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)},
-	"state":      {"a path without NUL bytes, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState},
-	"ciphers":    {"names of cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", areCiphers},
-	"quota":      {"a whole percentage 0%..100% or a whole number of hosts 0..999999", matching(`^([0-9]{1,6}|[0-9]{1,2}%|100%)$`)},
-	"price":      {"a number 0..999999999 without sign or exponent, such as 0.28", matching(`^[0-9]{1,9}(\.[0-9]+)?$`)},
-	"budgets": {"whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
-		`[{"nodes":"10%"},{"minReady":"2"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`, areBudgets},
+	"path":    {"a path without NUL bytes", matching(`^[^\x00]*$`)},
+	"address": {"host:port, such as 127.0.0.1:8087 or :8444", anAddress},
+	"state":   {"a path without NUL bytes, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState},
+	"url":     {"an http:// or https:// URL with a host and without query or fragment", aURL},
+	"name":    {"a name of lower-case letters, digits, '-' and '.'", objectName.MatchString},
+	"deployment": {"the name of a Deployment, or its namespace, '/' and its name",
+		matching(`^([a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)},
+	"quota": {"a whole percentage 0%..100% or a whole number of hosts 0..999999",
+		matching(`^([0-9]{1,6}|[0-9]{1,2}%|100%)$`)},
+	"price": {"a number 0..999999999 without sign or exponent, such as 0.28", matching(`^[0-9]{1,9}(\.[0-9]+)?$`)},
 }
 
 // objectName is what Kubernetes lets an object such as a BareMetalHost be called, namespaceName a namespace,
@@ -133,46 +93,21 @@ var (
 	groupName     = regexp.MustCompile(`^[a-z0-9._-]{1,255}$`)
 )
 
-func matching(pattern string) func(string) error {
-	compiled := regexp.MustCompile(pattern)
-	return func(text string) error { return no(compiled.MatchString(text)) }
-}
+func matching(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
 
-func aState(text string) error {
-	if name, ok := strings.CutPrefix(text, inConfigMap); ok {
-		return no(objectName.MatchString(name))
-	}
-	return no(!strings.Contains(text, "\x00"))
-}
-
-func areCiphers(text string) error {
-	var known []string
-	for _, suite := range tls.CipherSuites() {
-		known = append(known, suite.Name)
-	}
-	for _, name := range sortedSet(text) {
-		if !slices.Contains(known, name) {
-			near, _ := nearest.Word(name, known)
-			return ruleError(fmt.Sprintf("must be names of safe cipher suites, %s is none; did you mean %s?", quote(name), near))
-		}
-	}
-	return nil
+func aState(text string) bool {
+	name, ok := strings.CutPrefix(text, inConfigMap)
+	return !ok && !strings.Contains(text, "\x00") || ok && objectName.MatchString(name)
 }
 
 // anAddress: the host may be empty, the port is a number.
-func anAddress(text string) error {
+func anAddress(text string) bool {
 	_, port := split(text)
-	return no(port >= 0 && port <= 65535)
+	return port >= 0 && port <= 65535
 }
 
-func aURL(text string) error {
+func aURL(text string) bool {
 	u, err := url.Parse(text)
-	return no(err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == "")
-}
-
-func areBudgets(text string) error {
-	if _, err := budget.Parse(text); err != nil {
-		return ruleError(err.Error())
-	}
-	return nil
+	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https"}, u.Scheme) &&
+		u.RawQuery == "" && u.Fragment == ""
 }

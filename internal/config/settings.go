@@ -45,7 +45,10 @@ func settingsOf(t reflect.Type, at []int) (all []setting) {
 
 func newSetting(field reflect.StructField, index []int) setting {
 	tag := field.Tag
-	has := func(key string) bool { _, ok := tag.Lookup(key); return ok }
+	has := func(key string) bool {
+		_, ok := tag.Lookup(key)
+		return ok
+	}
 	s := setting{
 		key: tag.Get("set"), def: tag.Get("def"), help: tag.Get("help"), needs: strings.Fields(tag.Get("needs")),
 		basic: has("basic"), restart: has("restart"), lenient: has("lenient"), common: has("common"),
@@ -88,7 +91,7 @@ func (s setting) field(c *Config) reflect.Value {
 // text is the value of s in c as messages may show it, "" where it is not set.
 func (s setting) text(c Config) string {
 	value := s.field(&c)
-	if value.IsZero() && s.rule.holds(value) != nil {
+	if value.IsZero() && !s.rule.holds(value) {
 		return ""
 	}
 	return s.shown(asText(value.Interface()))
@@ -104,19 +107,15 @@ func (s setting) shown(text string) string {
 
 // read makes a value of text, or says what is wrong with it.
 func (s setting) read(text string) (reflect.Value, error) {
-	value := reflect.New(s.kind).Elem()
 	text = strings.TrimSpace(text)
 	if text == "" && s.def == "" {
-		return value, nil
+		return reflect.Zero(s.kind), nil
 	}
-	err := readText(value, text)
-	if err == nil {
-		err = s.rule.holds(value)
+	value, err := readText(s.kind, text)
+	if own := ruleError(""); errors.As(err, &own) || err == nil && s.rule.holds(value) {
+		return value, err
 	}
-	if err != nil && !errors.As(err, new(ruleError)) {
-		err = ruleError("must be " + s.rule.must)
-	}
-	return value, err
+	return value, ruleError("must be " + s.rule.must)
 }
 
 // Default is the configuration with nothing set. Ironic.Endpoint has no

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -21,32 +20,40 @@ func (e ruleError) Error() string { return string(e) }
 // errUnreadable is a text that the type of the setting cannot have.
 var errUnreadable = errors.New("cannot be read")
 
-// readText fills a field with what text says. The readers of viper's decoder take more than an operator
-// can mean: 010 for eight, "" for 0, t for true.
-func readText(field reflect.Value, text string) (err error) {
-	switch v := field.Addr().Interface().(type) {
-	case *bool:
-		*v, err = parseBool(text)
-	case *int:
-		*v, err = strconv.Atoi(text)
-	case *float64:
-		*v, err = parseDecimal(text)
-	case *time.Duration:
-		*v, err = parseDuration(text)
-	case *MediaLimit:
-		*v, err = parseMedia(text)
-	case *[]string:
-		*v = sortedSet(text)
-	case *map[string]int:
-		*v, err = pools.read(text)
-	case *map[string]float64:
-		*v, err = weights.read(text)
-	case *map[string]time.Duration:
-		*v, err = hostHolds.read(text)
-	default:
-		field.SetString(text)
+// reader is how texts of one type are read, and what they must be. The readers of viper's decoder take more than
+// an operator can mean: 010 for eight, "" for 0, t for true.
+type reader struct {
+	kind, must string // for --help, and completing "must be "
+	read       func(string) (any, error)
+}
+
+func reads[T any](kind, must string, read func(string) (T, error)) reader {
+	return reader{kind, must, func(text string) (any, error) { return read(text) }}
+}
+
+// readers are those of all types but texts.
+var readers = map[reflect.Type]reader{
+	reflect.TypeFor[bool]():                     reads("boolfunc", "true or false, on or off", parseBool),
+	reflect.TypeFor[int]():                      reads("number", "a whole number ", strconv.Atoi),
+	reflect.TypeFor[float64]():                  reads("number", "a number ", parseDecimal),
+	reflect.TypeFor[time.Duration]():            reads("duration", "a duration with its unit, ", parseDuration),
+	reflect.TypeFor[[]string]():                 reads("list", "namespaces with commas between them", namespaces),
+	reflect.TypeFor[MediaLimit]():               reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
+	reflect.TypeFor[cipherNames]():              reads("list", ciphersMust, parseCiphers),
+	reflect.TypeFor[budgetText]():               reads("list", budgetsMust, parseBudgets),
+	reflect.TypeFor[map[string]int]():           reads("list", pools.must, pools.read),
+	reflect.TypeFor[map[string]float64]():       reads("list", weights.must, weights.read),
+	reflect.TypeFor[map[string]time.Duration](): reads("list", hostHolds.must, hostHolds.read),
+}
+
+// readText is what text says as a value of type t.
+func readText(t reflect.Type, text string) (reflect.Value, error) {
+	own, ok := readers[t]
+	if !ok {
+		return reflect.ValueOf(text).Convert(t), nil
 	}
-	return err
+	value, err := own.read(text)
+	return reflect.ValueOf(value), err
 }
 
 // asText is the text of a value as readText reads it.
@@ -56,14 +63,17 @@ func asText(value any) string {
 		return short(v)
 	case []string:
 		return strings.Join(v, ",")
-	case map[string]int:
-		return showPairs(v)
-	case map[string]float64:
-		return showPairs(v)
-	case map[string]time.Duration:
-		return showPairs(v)
 	}
-	return fmt.Sprint(value)
+	all := reflect.ValueOf(value)
+	if all.Kind() != reflect.Map {
+		return fmt.Sprint(value)
+	}
+	var pairs []string
+	for name, v := range all.Seq2() {
+		pairs = append(pairs, name.String()+"="+asText(v.Interface()))
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, ",")
 }
 
 // sortedSet are the words of a list with commas, each once.
@@ -74,6 +84,14 @@ func sortedSet(text string) []string {
 	}
 	slices.Sort(words)
 	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
+}
+
+func namespaces(text string) ([]string, error) {
+	names := sortedSet(text)
+	if slices.ContainsFunc(names, func(name string) bool { return !namespaceName.MatchString(name) }) {
+		return nil, errUnreadable
+	}
+	return names, nil
 }
 
 func parseBool(text string) (bool, error) {
@@ -162,18 +180,11 @@ func (p pairing[V]) read(text string) (map[string]V, error) {
 	return all, nil
 }
 
-func showPairs[V any](all map[string]V) string {
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		pairs = append(pairs, name+"="+asText(all[name]))
-	}
-	return strings.Join(pairs, ",")
-}
-
 var (
 	// Ironic folds the case of conductor groups; the pool virtual-media is that of VIRTUAL_MEDIA_LIMIT.
 	pools = pairing[int]{
-		must: "group=slots pairs such as rack1=8,rack2=12 with slots 1..100000, and groups of a-z, 0-9, '-', '_', '.', not virtual-media",
+		must: "group=slots pairs such as rack1=8,rack2=12 with slots 1..100000, " +
+			"and groups of a-z, 0-9, '-', '_', '.', not virtual-media",
 		name: func(given string) (string, bool) {
 			folded := strings.ToLower(given)
 			return folded, groupName.MatchString(folded) && folded != "virtual-media"

@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/tls"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +45,8 @@ const (
 	DisruptionExecute DisruptionMode = "execute" // and carried out, in pools whose annotation allows it
 )
 
-// MediaLimit is what becomes of hosts that boot from virtual media: a number of slots of their own, or one of two words.
+// MediaLimit is what becomes of hosts that boot from virtual media: a number of slots of their own, or one of
+// two words.
 type MediaLimit int
 
 // The words of a MediaLimit.
@@ -92,6 +95,17 @@ func (d Disruption) PerKWh() *float64 {
 // budgetText is the text of budgets: numbers and percentages with commas, or a JSON list.
 type budgetText string
 
+const budgetsMust = "whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
+	`[{"nodes":"10%"},{"minReady":"2"},` +
+	`{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`
+
+func parseBudgets(text string) (budgetText, error) {
+	if _, err := budget.Parse(text); err != nil {
+		return "", ruleError(err.Error())
+	}
+	return budgetText(text), nil
+}
+
 // List are the budgets.
 func (b budgetText) List() budget.List {
 	list, _ := budget.Parse(string(b)) // it was read before
@@ -116,4 +130,22 @@ func (h Holdoff) anywhere() bool {
 		}
 	}
 	return h.Timeout > 0
+}
+
+// cipherNames are names of cipher suites, with commas.
+type cipherNames string
+
+const ciphersMust = "names of cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+
+func parseCiphers(text string) (cipherNames, error) {
+	var known []string
+	for _, suite := range tls.CipherSuites() {
+		known = append(known, suite.Name)
+	}
+	for _, name := range sortedSet(text) {
+		if !slices.Contains(known, name) {
+			return "", ruleError("must be names of safe cipher suites, " + quote(name) + " is none" + meant(name, known))
+		}
+	}
+	return cipherNames(text), nil
 }
