@@ -112,7 +112,7 @@ func WritePrivate(path string, text []byte) error {
 	}
 	defer os.Remove(part.Name()) //nolint:errcheck // gone already when all went well
 	_, err = part.Write(text)
-	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
+	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return err
 	}
 	return os.Rename(part.Name(), path)

@@ -76,7 +76,7 @@ func logBreaker(log *slog.Logger, n admission.FailureNotice) {
 		attrs = append(attrs, slog.Group("cause"+strconv.Itoa(i+1),
 			slog.String("text", c.Text), slog.Int("count", c.Count), slog.String("hosts", strings.Join(c.Hosts, " "))))
 	}
-	log.LogAttrs(context.Background(), level, cmp.Or(breakerEvents[n.To], "breaker "+n.To), attrs...)
+	log.LogAttrs(context.Background(), level, cmp.Or(breakerEvents[n.To], "breaker "+n.To), attrs...) //nolint:sloglint // one of a closed list
 }
 
 func logPool(log *slog.Logger, p api.PoolFailures) {
@@ -84,7 +84,7 @@ func logPool(log *slog.Logger, p api.PoolFailures) {
 	if p.Paused {
 		level, event = slog.LevelWarn, "group paused: more have failed or are held than IRONIC_THROTTLE_MAX_FAILED allows"
 	}
-	log.LogAttrs(context.Background(), level, event, slog.String("group", p.Pool),
+	log.LogAttrs(context.Background(), level, event, slog.String("group", p.Pool), //nolint:sloglint // one of a closed list
 		slog.Int("failed", p.Failed), slog.Int("hosts", p.Hosts), slog.Int("allowed", p.Allowed))
 }
 

@@ -86,7 +86,7 @@ func (l *limitLog) recommended(p api.PoolSizing) {
 	if p.Verdict != api.SizingLower && p.Recommended == p.Limit {
 		event = "limit confirmed: it is the recommended one"
 	}
-	l.log.LogAttrs(context.Background(), level, event, attrs...)
+	l.log.LogAttrs(context.Background(), level, event, attrs...) //nolint:sloglint // one of a closed list
 }
 
 func poolAttr(pool string) slog.Attr { return slog.String("pool", cmp.Or(pool, "(total)")) }

@@ -29,6 +29,6 @@ func Slots(log *slog.Logger, notices []slots.Notice) {
 		if n.Op != "" {
 			attrs = append(attrs, slog.String("op", string(n.Op)))
 		}
-		log.LogAttrs(context.Background(), level, cmp.Or(slotEvents[n.Kind], string(n.Kind)), attrs...)
+		log.LogAttrs(context.Background(), level, cmp.Or(slotEvents[n.Kind], string(n.Kind)), attrs...) //nolint:sloglint // one of a closed list
 	}
 }
