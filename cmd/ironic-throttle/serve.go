@@ -79,10 +79,10 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	log := p.logger(c.Log)
+	log, level := p.logger(c.Log)
 	limitMemory(log)
 	throttle, err := app.New(ctx, app.Options{
-		Config: c, Warnings: warnings, Reload: &from, Log: log, Version: cli.Version(),
+		Config: c, Warnings: warnings, Reload: &from, Log: log, Level: level, Version: cli.Version(),
 	})
 	if err != nil {
 		return cli.Exit(cli.WrongUse, err)
@@ -114,14 +114,12 @@ type addresses struct {
 }
 
 // logger writes to stderr, so that stdout stays what was asked for.
-func (p *process) logger(l config.Log) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
-		level = slog.LevelInfo // internal/config lets only good ones through
-	}
+func (p *process) logger(l config.Log) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	_ = level.UnmarshalText([]byte(l.Level)) // internal/config lets only good ones through
 	opts := &slog.HandlerOptions{Level: level}
 	if l.Format == "json" || l.Format == "" && !cli.Terminal(p.Stderr) {
-		return slog.New(slog.NewJSONHandler(p.Stderr, opts))
+		return slog.New(slog.NewJSONHandler(p.Stderr, opts)), level
 	}
-	return slog.New(slog.NewTextHandler(p.Stderr, opts))
+	return slog.New(slog.NewTextHandler(p.Stderr, opts)), level
 }

@@ -51,6 +51,11 @@ type limit struct {
 }
 
 var limits = []limit{
+	// wanted: 1,200 and 2,100
+	{"the API", []string{"api"}, false, 1_810},
+	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_420},
+	{"their tests", []string{"api", "server, page, metrics"}, true, 3_320},
+
 	{"the decision", []string{slots}, false, 5_600}, // wanted: 5,500
 	{"failures and sizing", []string{failures}, false, 2_200},
 	{"the tests of both", []string{slots, failures}, true, 12_000},
@@ -60,5 +65,5 @@ var limits = []limit{
 	{"the cluster", []string{cluster}, false, 3_850},             // wanted: 3,300
 	{"the tests of the cluster", []string{cluster}, true, 2_610},
 	{"planned work", []string{"planned work"}, false, 7_420},             // wanted: 5,800
-	{"the tests of planned work", []string{"planned work"}, true, 7_620}, // wanted: 7,000 with e2e
+	{"the tests of planned work", []string{"planned work"}, true, 7_555}, // wanted: 7,000 with e2e
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"time"
@@ -47,7 +48,8 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 
 // certificates are those of a listener.
 func certificates(name, dir string, a config.Access, now func() time.Time, log *slog.Logger) httpserve.Certificates {
-	return httpserve.Certificates{Name: name, Dir: dir, MinVersion: a.MinVersion(), Suites: a.CipherSuites(), Log: log, Now: now}
+	conf := &tls.Config{MinVersion: a.MinVersion(), CipherSuites: a.CipherSuites(), NextProtos: []string{"http/1.1"}}
+	return httpserve.Certificates{Name: name, Dir: dir, TLS: conf, Log: log, Now: now}
 }
 
 // scheme is how a listener is spoken to.

@@ -37,7 +37,8 @@ type Options struct {
 	// Reload is what Config was loaded from, for the hot reload of its file;
 	// nil: no reload.
 	Reload *config.Sources
-	Log    *slog.Logger // nil: silent
+	Log    *slog.Logger   // nil: silent
+	Level  *slog.LevelVar // of Log, which LOG_LEVEL changes; nil: it stays as it is
 	// Version is shown by /v1/status and in the metrics.
 	Version string
 	// Transport replaces the network between us and Ironic, and with it all
@@ -59,6 +60,7 @@ type Options struct {
 // All other methods are safe for concurrent use, from New on.
 type App struct {
 	log        *slog.Logger
+	level      *slog.LevelVar // nil: it never changes
 	version    string
 	now        func() time.Time
 	client     *ironic.Client
@@ -84,7 +86,7 @@ type App struct {
 // is sent to Ironic or the API server, so that one that is away is no error. An error names the
 // setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (_ *App, err error) {
-	a := &App{log: o.Log, version: o.Version, now: o.Now, reload: o.Reload}
+	a := &App{log: o.Log, level: o.Level, version: o.Version, now: o.Now, reload: o.Reload}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

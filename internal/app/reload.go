@@ -77,7 +77,7 @@ func (a *App) apply(u config.Update) {
 	}
 	holds, quota, err := holdoffConfig(u.Config.Holdoff, a.hosts)
 	if err == nil {
-		err = a.controller.Reconfigure(a.now(), slotLimits(u.Config.Limits), turns(u.Config.Turns))
+		err = a.controller.Reconfigure(a.now(), slotsConfig(u.Config), turns(u.Config.Turns))
 	}
 	if err == nil {
 		err = a.controller.SetHoldoff(a.now(), holds, quota)
@@ -88,6 +88,9 @@ func (a *App) apply(u config.Update) {
 	if u.Err = err; err != nil {
 		a.refuse(old, u)
 		return
+	}
+	if a.level != nil {
+		_ = a.level.UnmarshalText([]byte(u.Config.Log.Level)) // it was checked
 	}
 	next := newForce(u.Config, u.Warnings)
 	a.force.Store(next)

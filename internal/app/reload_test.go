@@ -1,6 +1,7 @@
 package app
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -68,7 +69,10 @@ func TestHotReloadOfLimits(t *testing.T) {
 		// Lowered below what is occupied: nobody loses a slot.
 		write("maxConcurrentProvisioningHosts: 1\nleaseTtl: 9m")
 		s.pass(10 * time.Second)
-		demand(1, "1", "IRONIC_THROTTLE_LEASE_TTL changed from")
+		demand(1, "1", "BMO_CONCURRENCY changed from")
+		if got := s.app.Status().Settings["leaseTtl"]; got != "9m" {
+			t.Errorf("a yes lasts %s, want 9m", got)
+		}
 		s.says("host-1", api.ReasonHeldSlot)
 		s.says("host-2", api.ReasonHeldSlot)
 		s.says("host-3", api.ReasonFull)
@@ -114,5 +118,28 @@ func TestHotReloadOfTheMode(t *testing.T) {
 			t.Errorf("who waited all the time: %+v", a)
 		}
 		s.expect(2, "mode changed")
+	})
+}
+
+// TestHotReloadOfTimes: a shorter LEASE_TTL and LINGER count for slots that are there, and LOG_LEVEL at once.
+func TestHotReloadOfTimes(t *testing.T) {
+	const limit = "maxConcurrentProvisioningHosts: 1\n"
+	file, fromFile := fileOf(t, limit)
+	level := new(slog.LevelVar)
+	play(t, func(o *Options, fake *fakeironic.Server) {
+		fromFile(o, fake)
+		o.Level = level
+	}, func(s *stage) {
+		s.pass(70 * time.Second)
+		s.says("host-1", api.ReasonGranted) // and never begins
+		s.pass(time.Minute)
+		s.says("host-2", api.ReasonFull)
+		text := limit + "leaseTtl: 70s\nlinger: 10s\nlogLevel: error"
+		file.Store(&text)
+		s.pass(30 * time.Second)
+		s.says("host-2", api.ReasonGranted)
+		if level.Level() != slog.LevelError {
+			t.Errorf("level %v", level.Level())
+		}
 	})
 }

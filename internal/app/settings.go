@@ -46,25 +46,21 @@ func admissionConfig(c config.Config) (admission.Config, error) {
 		Breakers:  breakers(c.Breaker),
 		Holdoff:   holds,
 		MaxFailed: quota,
-		Slots: slots.Config{
-			Limits:     slotLimits(c.Limits),
-			Count:      slots.CountMode(c.Limits.CountMode),
-			CountExtra: c.Limits.ExtraStates,
-			LeaseTTL:   c.Leases.TTL,
-			Linger:     c.Leases.Linger,
-			Settle:     c.Leases.StartupSettle,
-			MaxStale:   c.View.MaxStale,
-			ListMaxAge: c.View.ListMaxAge,
-			StuckAfter: c.Limits.StuckAfter,
-		},
+		Slots:     slotsConfig(c),
 	}, err
 }
 
-// slotLimits is the part of the limits that changes while running.
-func slotLimits(l config.Limits) slots.Limits {
-	return slots.Limits{
-		Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia.Slots(), ExemptVirtualMedia: l.VirtualMedia == config.MediaExempt,
-		StuckCap: (l.Total + 3) / 4,
+// slotsConfig is what the slots need of c.
+func slotsConfig(c config.Config) slots.Config {
+	l := c.Limits
+	return slots.Config{
+		Limits: slots.Limits{
+			Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia.Slots(), ExemptVirtualMedia: l.VirtualMedia == config.MediaExempt,
+			StuckCap: (l.Total + 3) / 4,
+		},
+		Count: slots.CountMode(l.CountMode), CountExtra: l.ExtraStates, StuckAfter: l.StuckAfter,
+		LeaseTTL: c.Leases.TTL, Linger: c.Leases.Linger, Settle: c.Leases.StartupSettle,
+		MaxStale: c.View.MaxStale, ListMaxAge: c.View.ListMaxAge,
 	}
 }
 

@@ -83,10 +83,6 @@ func (h *Hosts) Show() *api.Cluster {
 		return nil
 	}
 	c := h.Directory.Status()
-	if h.Recorder != nil {
-		counts := h.Recorder.Counts()
-		c.Events = &counts
-	}
 	return &c
 }
 

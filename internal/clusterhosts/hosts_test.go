@@ -92,7 +92,7 @@ func TestHoldoffsOfHosts(t *testing.T) {
 	} {
 		asks(step.host, step.text)
 		step.want["metal3/b"] = time.Hour
-		if n := h.Recorder.Counts().Pending; n != step.events {
+		if n := h.Recorder.Pending(); n != step.events {
 			t.Errorf("%s=%q: %d Events to send", step.host, step.text, n)
 		}
 		if got := h.Holdoffs(settings, 48*time.Hour); !maps.Equal(got, step.want) {

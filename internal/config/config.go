@@ -45,7 +45,7 @@ type Config struct {
 
 // Log says what is logged and how.
 type Log struct {
-	Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" restart:"" common:"" help:"least severe level that is logged"`
+	Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" common:"" help:"least severe level that is logged"`
 	Format string `set:"logFormat" is:"text|json" restart:"" common:"" help:"format of the log on stderr; unset = text on a terminal, else json"`
 }
 
@@ -57,7 +57,7 @@ type Limits struct {
 	VirtualMedia MediaLimit     `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
 	CountMode    CountMode      `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
-	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" restart:"" help:"a host that does not move for this long loses its slot"`
+	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" help:"a host that does not move for this long loses its slot"`
 }
 
 // View says how often Ironic is polled and how old a poll may be.
@@ -69,8 +69,8 @@ type View struct {
 
 // Leases holds the times in the life of a slot.
 type Leases struct {
-	TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" restart:"" common:"" help:"a host with a slot that does not start to work gives it back after this"`
-	Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" restart:"" help:"a host between two phases keeps its slot this long"`
+	TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" common:"" help:"a host with a slot that does not start to work gives it back after this"`
+	Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" help:"a host between two phases keeps its slot this long"`
 	StartupSettle time.Duration // after the start busy nodes are adopted this long before the first yes
 }
 

@@ -19,17 +19,12 @@ import (
 type Certificates struct {
 	Name string // of the listener, in the log
 	Dir  string // holds tls.crt and tls.key; "" is plain HTTP
-	// Clients makes clients show a certificate that one of client-ca.crt has signed, where that file is there at the
-	// start.
-	Clients    bool
-	MinVersion uint16   // of TLS; 0 means 1.2
-	Suites     []uint16 // of TLS 1.2; nil means Go's
-	Log        *slog.Logger
-	Now        func() time.Time
+	// Clients makes clients show a certificate that one of client-ca.crt has signed, if that file is there at first.
+	Clients bool
+	TLS     *tls.Config // the rest of it: versions and protocols
+	Log     *slog.Logger
+	Now     func() time.Time
 }
-
-// file is one of Dir.
-func (c Certificates) file(name string) string { return filepath.Join(c.Dir, name) }
 
 // Open reads the files; nil where the listener does not speak TLS. Broken files are errors that name their setting.
 // Files that change later are read again at the next connection; connections that are open go on. Broken then, the ones
@@ -42,21 +37,18 @@ func (c Certificates) Open() (*InUse, error) {
 		c.Clients = false
 		c.Log.Info("clients of this listener need no certificate", "listener", c.Name, "missing", c.file(clientCA))
 	}
-	stamps := c.stamps()
-	conf, err := c.read()
-	if err != nil {
-		return nil, err
+	in := &InUse{files: c, stamps: c.stamps()}
+	var err error
+	if in.conf, err = c.read(); err != nil {
+		return nil, fmt.Errorf("IRONIC_THROTTLE_TLS_CERT_DIR=%q: %w", c.Dir, err)
 	}
-	return &InUse{files: c, conf: conf, stamps: stamps}, nil
+	return in, nil
 }
 
-// The files of Dir, as cert-manager and controller-runtime name them. ca.crt, which cert-manager always writes, says
-// nothing of clients.
-const (
-	certFile = "tls.crt"
-	keyFile  = "tls.key"
-	clientCA = "client-ca.crt"
-)
+// The files of Dir, named as cert-manager has them. Its ca.crt says nothing of clients.
+const certFile, keyFile, clientCA = "tls.crt", "tls.key", "client-ca.crt"
+
+func (c Certificates) file(name string) string { return filepath.Join(c.Dir, name) }
 
 // stamps tell a changed file. One that is not there has none.
 func (c Certificates) stamps() (all [3]string) {
@@ -68,19 +60,16 @@ func (c Certificates) stamps() (all [3]string) {
 	return all
 }
 
-// read makes of the files what a connection needs: HTTP/1.1 only.
+// read makes of the files what a connection needs.
 func (c Certificates) read() (*tls.Config, error) {
-	fault := func(what string, err error) error {
-		return fmt.Errorf("IRONIC_THROTTLE_TLS_CERT_DIR=%q: %s: %w", c.Dir, what, err)
-	}
 	pair, err := plainfile.KeyPair(c.file(certFile), c.file(keyFile))
+	if err == nil {
+		pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]) // GODEBUG may keep it from being there
+	}
 	if err != nil {
-		return nil, fault(certFile+" with "+keyFile, err)
+		return nil, fmt.Errorf("%s with %s: %w", certFile, keyFile, err)
 	}
-	if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil { // GODEBUG may keep it from being there
-		return nil, fault(certFile, err)
-	}
-	conf := c.base()
+	conf := c.TLS.Clone()
 	conf.Certificates = []tls.Certificate{pair}
 	if !c.Clients {
 		return conf, nil
@@ -91,14 +80,9 @@ func (c Certificates) read() (*tls.Config, error) {
 		err = errors.New("holds no certificate in PEM form")
 	}
 	if err != nil {
-		return nil, fault(clientCA, err)
+		return nil, fmt.Errorf("%s: %w", clientCA, err)
 	}
 	return conf, nil
-}
-
-// base is how all connections speak TLS.
-func (c Certificates) base() *tls.Config {
-	return &tls.Config{MinVersion: max(tls.VersionTLS12, c.MinVersion), CipherSuites: c.Suites, NextProtos: []string{"http/1.1"}}
 }
 
 // InUse is what the files hold, as they are. A nil one is no TLS. It is safe for concurrent use.
@@ -116,7 +100,7 @@ func (r *InUse) Config() *tls.Config {
 	if r == nil {
 		return nil
 	}
-	conf := r.files.base()
+	conf := r.files.TLS.Clone()
 	conf.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }
 	return conf
 }

@@ -165,7 +165,7 @@ func TestTLSIsAsItWasAskedFor(t *testing.T) {
 			MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}}, false},
 	} {
 		files := certificates(dir, io.Discard)
-		files.MinVersion, files.Suites = row.least, row.suites
+		files.TLS.MinVersion, files.TLS.CipherSuites = max(files.TLS.MinVersion, row.least), row.suites
 		here, there := net.Pipe()
 		row.client.InsecureSkipVerify = true
 		served := make(chan error, 1)

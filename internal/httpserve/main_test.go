@@ -28,7 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // certificates are those of a gateway.
 func certificates(dir string, log io.Writer) Certificates {
-	return Certificates{Name: "gateway", Dir: dir, Clients: true, Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	return Certificates{Name: "gateway", Dir: dir, Clients: true, TLS: conf, Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}
 }
 
 // certify writes a certificate for name that is its own authority, and ends the later the higher its serial number is.

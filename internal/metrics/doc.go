@@ -1,4 +1,4 @@
-// Package metrics makes every metric of the throttle; /metrics shows them. Nobody else imports Prometheus.
+// Package metrics makes every metric of the throttle; /metrics shows them. No other package imports Prometheus.
 //
 //	slots.go, turns.go, failures.go,   of api.Status, as GET /v1/status shows it
 //	sizing.go, cluster.go

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // table is metrics that are read from one value per scrape.
 type table[S any] struct {
@@ -43,23 +47,21 @@ type number interface {
 	~int | ~int64 | ~uint64 | ~float64
 }
 
-// gauge is a metric without labels.
+// gauge and counter are metrics without labels.
 func gauge[S any, N number](name, help string, value func(S) N) row[S] {
 	return gauges(name, help, nil, func(s S, put put) { put(float64(value(s))) })
 }
 
-// counter is likewise.
 func counter[S any, N number](name, help string, value func(S) N) row[S] {
 	return counters(name, help, nil, func(s S, put put) { put(float64(value(s))) })
 }
 
-// gauges is a metric with any number of series.
+// gauges and counters are metrics with any number of series. Counters should put the whole of a closed set: a rate misses
+// the first event of a series that begins with it.
 func gauges[S any](name, help string, labels []string, each func(S, put)) row[S] {
 	return family(prometheus.GaugeValue, name, help, labels, each)
 }
 
-// counters is likewise. Each should put the whole of a closed set: a rate misses the first event of a series that
-// begins to exist with it.
 func counters[S any](name, help string, labels []string, each func(S, put)) row[S] {
 	return family(prometheus.CounterValue, name, help, labels, each)
 }
@@ -70,6 +72,31 @@ func family[S any](kind prometheus.ValueType, name, help string, labels []string
 		each(s, func(value float64, labels ...string) {
 			m, err := prometheus.NewConstMetric(desc, kind, value, labels...)
 			if err != nil { // it fails the scrape, not the process
+				m = prometheus.NewInvalidMetric(desc, err)
+			}
+			ch <- m
+		})
+	}}
+}
+
+// putTimes sends one histogram: upper bounds in seconds, cumulative counts, and the labels.
+type putTimes func(bounds []float64, counts []uint64, count uint64, sum float64, labels ...string)
+
+// histograms is a metric with any number of histograms that the decision keeps. One that is none fails the scrape.
+func histograms(name, help string, labels []string, each func(status, putTimes)) row[status] {
+	desc := prometheus.NewDesc(fullName(name), help, labels, nil)
+	return row[status]{desc, func(s status, ch chan<- prometheus.Metric) {
+		each(s, func(bounds []float64, counts []uint64, count uint64, sum float64, labels ...string) {
+			if len(bounds) != len(counts) {
+				ch <- prometheus.NewInvalidMetric(desc, fmt.Errorf("%d bounds with %d counts", len(bounds), len(counts)))
+				return
+			}
+			buckets := make(map[float64]uint64, len(bounds))
+			for i, bound := range bounds {
+				buckets[bound] = counts[i]
+			}
+			m, err := prometheus.NewConstHistogram(desc, count, sum, buckets, labels...)
+			if err != nil {
 				m = prometheus.NewInvalidMetric(desc, err)
 			}
 			ch <- m

@@ -1,8 +1,6 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
-
-// turnRows show what the queues do. The tenants are not many: who counts them puts all beyond a number into one.
+// turnRows show what the queues do. The tenants are not many: the decision sums up those beyond a number.
 func turnRows() []row[status] {
 	return []row[status]{
 		gauges("queue_hosts_waiting", "Hosts that want a slot now, by lane and tenant (namespace).", []string{"lane", "tenant"},
@@ -19,15 +17,9 @@ func turnRows() []row[status] {
 			}),
 		gauge("queue_hosts_stopped", "Hosts that want a slot and that a breaker or a pause has stopped.",
 			func(s status) int { return s.Turns.Stopped }),
-		waits(),
+		histograms("queue_wait_seconds", "Time from the first ask of a host for a slot to the yes.", nil, func(s status, put putTimes) {
+			w := s.Turns.Waits
+			put(w.Bounds, w.Counts, w.Count, w.SumSeconds)
+		}),
 	}
-}
-
-// waits is a histogram that the queues keep.
-func waits() row[status] {
-	desc := prometheus.NewDesc(fullName("queue_wait_seconds"), "Time from the first ask of a host for a slot to the yes.", nil, nil)
-	return row[status]{desc, func(s status, ch chan<- prometheus.Metric) {
-		w := s.Turns.Waits
-		ch <- histogram(desc, w.Bounds, w.Counts, w.Count, w.SumSeconds)
-	}}
 }

@@ -11,46 +11,40 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Access finds out who the holder of a bearer token is, "" for nobody, and whether they may do verb, the HTTP method
-// in lower case, on the path of a URL. from is the address at the other end of the connection, the zero Addr where
-// that is unknown. An error means that nobody knows. It is safe for concurrent use and bounds its own time and cost.
+// Access finds out which user the holder of a bearer token is, "" for none, and whether it may do verb, the HTTP method in
+// lower case, on the path of a URL. from is the address at the other end of the connection, the zero Addr where that is
+// unknown. An error means that it cannot be found out. It is safe for concurrent use and bounds its own time and cost.
 type Access interface {
 	Check(ctx context.Context, from netip.Addr, token, path, verb string) (user string, allowed bool, err error)
 }
 
 // gate lets requests through to a listener. The zero value lets through all of them.
 type gate struct {
-	access Access           // nil: nobody is asked who asks
-	names  *httpserve.Names // then: by which the listener may be asked; nil: any
+	access Access           // nil: no token is asked for
+	names  *httpserve.Names // then: the names by which the listener may be asked; nil: any
 }
 
-// let reports whether r may go on, and as which request; else it has answered. Nothing is said about paths and
-// methods to who may not use them.
+// let reports whether r may go on, and as which request; else it has answered. It tells nothing about paths and methods to
+// users who may not use them.
 func (g *gate) let(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.access != nil {
-		return allowed(g.access, w, r)
-	}
-	if g.names != nil {
-		if why := g.names.Refuse(r); why != "" {
-			writeError(w, http.StatusMisdirectedRequest, "", why)
-			return nil, false
+	if g.access == nil {
+		if g.names != nil {
+			if why := g.names.Refuse(r); why != "" {
+				writeError(w, http.StatusMisdirectedRequest, "", why)
+				return nil, false
+			}
 		}
+		return r, true
 	}
-	return r, true
-}
-
-// allowed lets through what access allows.
-func allowed(access Access, w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	token, ok := bearer(r)
 	if !ok {
 		unauthorized(w, "a bearer token is needed: Authorization: Bearer TOKEN")
 		return nil, false
 	}
 	verb := strings.ToLower(r.Method)
-	switch user, may, err := access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
-	case err != nil:
-		// The cause is the operator's matter, and in the log of who checks.
-		writeError(w, http.StatusServiceUnavailable, "", "who asks cannot be found out now, so nothing was done; ask again")
+	switch user, may, err := g.access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
+	case err != nil: // the cause is for the operator, in the log of Access
+		writeError(w, http.StatusServiceUnavailable, "", "the user cannot be found out now, so nothing was done; ask again")
 	case user == "":
 		unauthorized(w, "the bearer token is not, or no longer, good")
 	case !may:
@@ -61,7 +55,7 @@ func allowed(access Access, w http.ResponseWriter, r *http.Request) (*http.Reque
 	return nil, false
 }
 
-// remote is the address that r came from. What a proxy in between says is not looked at: anybody may say so.
+// remote is the address that r came from. Headers of proxies do not count: any client may set them.
 func remote(r *http.Request) netip.Addr {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -86,10 +80,10 @@ func bearer(r *http.Request) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// userKey is where the context of a request has the name of who was let in.
+// userKey is where the context of a request has the name of its user.
 type userKey struct{}
 
-// audit is the log for what somebody changes by r.
+// audit is the log for what r changes.
 func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 	log := s.opts.Log.With("remote", r.RemoteAddr)
 	if user, known := r.Context().Value(userKey{}).(string); known {
@@ -98,8 +92,7 @@ func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 	return log.With(about...)
 }
 
-// leader lets h answer only where this process decides. It may end to do so at any moment after: the decision knows
-// that better.
+// leader lets h answer where this process decides. It may stop to do so at any moment after: the decision checks again.
 func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.opts.Leading() {

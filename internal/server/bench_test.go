@@ -16,47 +16,41 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// BenchmarkIsReadyLoopback asks 2,000 times a second over loopback with our own client, from as many connections as
-// BMO has workers. p50 and p99 count from the moment an ask was sent; due-p99 from the moment it was due, which adds
-// the timers of the asking side and shows whether a slow answer delayed later asks. The decision is the real one: 20
-// slots are taken and everybody else waits.
-//
-// bare-p99 is the same against a handler that decides nothing, directly before: what the machine and net/http take by
-// themselves.
+// BenchmarkIsReadyLoopback asks 2,000 times a second over loopback with our own client, from as many connections as BMO has
+// workers. The decision is the real one: 20 slots are taken and all others wait. bare-p99 is the same against a handler that
+// decides nothing, directly before: what the machine and net/http take by themselves.
 func BenchmarkIsReadyLoopback(b *testing.B) {
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"ready":false,"reason":"full","message":"no slot is free"}`)
 	}))
-	nothing, _ := askAtRate(b, bare.URL)
+	nothing := askAtRate(b, bare.URL)
 	bare.Close()
 
 	l, _, wait := onListeners(b, made(b, settled(b), func(o *Options) { o.Now = time.Now }))
 	b.ResetTimer()
 	begun := time.Now()
-	sent, due := askAtRate(b, "http://"+l.API.Addr().String())
+	sent := askAtRate(b, "http://"+l.API.Addr().String())
 	b.ReportMetric(float64(b.N)/time.Since(begun).Seconds(), "asks/s")
 	b.StopTimer()
 	b.ReportMetric(percentile(nothing, .99), "bare-p99-ms")
 	b.ReportMetric(percentile(sent, .50), "p50-ms")
 	b.ReportMetric(percentile(sent, .99), "p99-ms")
-	b.ReportMetric(percentile(due, .99), "due-p99-ms")
 	if err := wait(); err != nil {
 		b.Error(err)
 	}
 }
 
-// askAtRate asks b.N times, 2,000 times a second, and returns how long each answer took from when it was sent, and
-// from when it was due.
-func askAtRate(b *testing.B, url string) (sent, due []time.Duration) {
+// askAtRate asks b.N times, 2,000 times a second, and returns how long each answer took.
+func askAtRate(b *testing.B, url string) (sent []time.Duration) {
 	const perSecond, workers = 2000, 32
 	client, err := api.NewClient(url)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer client.CloseIdleConnections()
-	sent, due = make([]time.Duration, b.N), make([]time.Duration, b.N)
+	sent = make([]time.Duration, b.N)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	begun := time.Now()
@@ -70,12 +64,12 @@ func askAtRate(b *testing.B, url string) (sent, due []time.Duration) {
 					b.Error(err)
 					return
 				}
-				sent[i], due[i] = time.Since(now), time.Since(at)
+				sent[i] = time.Since(now)
 			}
 		})
 	}
 	wg.Wait()
-	return sent, due
+	return sent
 }
 
 // settled is the real decision, past its start and with a view that stays fresh.

@@ -30,10 +30,9 @@ func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// decides reports whether the decision is to answer an ask; else it has answered. This process has to lead, but not
-// in mode observe: there the answer is yes whoever gives it, so that work goes on without Lease and API server. Who
-// leads lets an ask wait a little for the first complete poll. An asker that is gone by then gets no yes, which would
-// hold a slot for nothing.
+// decides reports whether the decision is to answer an ask; else it has answered. This process has to lead, but not in
+// mode observe: there the answer is yes, so that work goes on without Lease and API server. A leader lets an ask wait a
+// little for the first complete poll. An asker that is gone by then gets no yes, which would hold a slot for nothing.
 func (s *Server) decides(w http.ResponseWriter, r *http.Request) bool {
 	switch leads := s.opts.Leading(); {
 	case !leads && !s.opts.Observe():

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -45,15 +46,41 @@ var sameOrigin = http.NewCrossOriginProtection()
 
 const internalError = "internal error; the log has the details"
 
-// writeJSON sends v with code. The whole body is built before the first byte, so that a fault cannot cut an answer in
-// two.
+// writeJSON sends v with code; lists are never null. The whole body is built before the first byte, so that a fault
+// cannot cut an answer in two.
 func writeJSON(w http.ResponseWriter, code int, v any) {
-	body, err := json.Marshal(v)
+	whole := reflect.New(reflect.TypeOf(v)).Elem()
+	whole.Set(reflect.ValueOf(v))
+	fill(whole)
+	body, err := json.Marshal(whole.Interface())
 	if err != nil {
 		writeError(w, http.StatusInternalServerError, "", "internal error: the answer has no JSON form")
 		return
 	}
 	write(w, code, "application/json", append(body, '\n'))
+}
+
+// fill makes nil lists and maps in v empty ones. Lists are copied first: readers share what the Decider gives.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fill(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(list, v)
+		for i := range list.Len() {
+			fill(list.Index(i))
+		}
+		v.Set(list)
+	case reflect.Map:
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+	}
 }
 
 // write sends a whole answer.
@@ -78,7 +105,7 @@ func writeBadRequest(w http.ResponseWriter, err error) {
 	writeError(w, http.StatusBadRequest, field, err.Error())
 }
 
-// shown is at most a line of somebody's text.
+// shown is at most a line of a client's text.
 func shown(text string) string {
 	const most = 64
 	if len(text) > most {

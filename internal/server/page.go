@@ -46,7 +46,7 @@ func (s *Server) hostPage(w http.ResponseWriter, r *http.Request) {
 	writePage(w, page.Host(v))
 }
 
-// mayChange reports whether the user of r may POST to a path: where no token is asked for everybody may. Only the
+// mayChange reports whether the user of r may POST to a path: where no token is asked for, each may. Only the
 // process that decides changes anything.
 func (s *Server) mayChange(r *http.Request) func(path string) bool {
 	guarded := r.Context().Value(userKey{}) != nil

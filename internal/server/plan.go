@@ -10,14 +10,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Planner says which work nobody asked for would pay (docs/planned-work.md). It changes nothing. Its
-// methods read the cluster, end with ctx, and are safe for concurrent use. An error tells why there is
-// no plan now.
+// Planner says which planned work would pay (docs/planned-work.md). It changes nothing. Its methods read the cluster, end
+// with ctx, and are safe for concurrent use. An error tells why there is no plan now.
 type Planner interface {
 	Plan(ctx context.Context) (api.Plan, error)
 	// Document is the JSON of all that the plan is made of.
 	Document(ctx context.Context) ([]byte, error)
-	// Explain tells of one host; known is false for one that is not there.
+	// Explain tells of one host; known is false for an unknown one.
 	Explain(ctx context.Context, namespace, name string) (e api.PlanExplanation, known bool, err error)
 }
 
@@ -27,40 +26,32 @@ const planTimeout = 60 * time.Second
 // plannerOff is what GET /v1/plan tells where nothing is planned.
 const plannerOff = "the planner is off: set IRONIC_THROTTLE_DISRUPTION=plan"
 
-// planning lets h answer where plans are made: by the one that decides.
+// planning lets h answer where plans are made: by the process that decides, and in planTimeout.
 func (s *Server) planning(h func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Planner == nil {
 			writeError(w, http.StatusNotFound, api.PlannerOff, plannerOff)
 			return
 		}
-		s.leader(func(w http.ResponseWriter, r *http.Request) { s.plan(h, w, r) })(w, r)
-	}
-}
-
-// plan gives h its time, and tells what was wrong.
-func (s *Server) plan(h func(context.Context, http.ResponseWriter, *http.Request) error, w http.ResponseWriter, r *http.Request) {
-	conn := http.NewResponseController(w) // a recorder of a test has no deadlines
-	_ = conn.SetReadDeadline(time.Time{}) // nothing more is read
-	_ = conn.SetWriteDeadline(time.Now().Add(planTimeout + writeTimeout))
-	ctx, cancel := context.WithTimeout(r.Context(), planTimeout)
-	defer cancel()
-	go func() {
-		select {
-		case <-s.ending:
-			cancel()
-		case <-ctx.Done():
+		if !s.opts.Leading() {
+			s.notLeading(w)
+			return
 		}
-	}()
-	err := h(ctx, w, r)
-	switch {
-	case err == nil || r.Context().Err() != nil: // else nobody waits for it any more
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		writeError(w, http.StatusServiceUnavailable, "", fmt.Sprintf("there is no plan within %s: %s", api.Age(planTimeout), oneLine(err.Error())))
-	case ctx.Err() != nil:
-		writeError(w, http.StatusServiceUnavailable, "", "this throttle is ending")
-	default:
-		writeError(w, http.StatusBadGateway, "", "there is no plan: "+oneLine(err.Error()))
+		conn := http.NewResponseController(w) // a recorder of a test has no deadlines
+		_ = conn.SetReadDeadline(time.Time{}) // nothing more is read
+		_ = conn.SetWriteDeadline(time.Now().Add(planTimeout + writeTimeout))
+		ctx, cancel := context.WithTimeout(r.Context(), planTimeout)
+		defer cancel()
+		defer context.AfterFunc(s.ending, cancel)()
+		switch err := h(ctx, w, r); {
+		case err == nil:
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			writeError(w, http.StatusServiceUnavailable, "", fmt.Sprintf("there is no plan within %s: %s", api.Age(planTimeout), oneLine(err.Error())))
+		case ctx.Err() != nil:
+			writeError(w, http.StatusServiceUnavailable, "", "this throttle is ending")
+		default:
+			writeError(w, http.StatusBadGateway, "", "there is no plan: "+oneLine(err.Error()))
+		}
 	}
 }
 
@@ -73,7 +64,7 @@ func (s *Server) getPlan(ctx context.Context, w http.ResponseWriter, _ *http.Req
 	if s.opts.Running != nil {
 		plan.Running = s.opts.Running() // as it is now; the plan may be some seconds old
 	}
-	writeJSON(w, http.StatusOK, wholePlan(plan))
+	writeJSON(w, http.StatusOK, plan)
 	return nil
 }
 
@@ -93,20 +84,9 @@ func (s *Server) explainPlan(ctx context.Context, w http.ResponseWriter, r *http
 	switch {
 	case err != nil:
 	case known:
-		if e.Conditions == nil {
-			e.Conditions = []api.PlanCondition{}
-		}
 		writeJSON(w, http.StatusOK, e)
 	default:
 		writeError(w, http.StatusNotFound, api.PlanHostUnknown, fmt.Sprintf("there is no BareMetalHost %q", shown(namespace+"/"+name)))
 	}
 	return err
-}
-
-// wholePlan has lists where p has none.
-func wholePlan(p api.Plan) api.Plan {
-	if p.Actions == nil {
-		p.Actions = []api.PlanAction{}
-	}
-	return p
 }

@@ -13,31 +13,29 @@ import (
 
 // queue answers GET /v1/queue.
 func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
-	want, bad := parseQueueQuery(r.URL.RawQuery)
-	if bad != nil {
-		writeError(w, http.StatusBadRequest, bad.Field, bad.Error())
+	want, err := parseQueueQuery(r.URL.RawQuery)
+	if err != nil {
+		writeBadRequest(w, err)
 		return
 	}
 	var q api.Queue
 	if s.gentle.do(r.Context(), func() { q = s.opts.Decider.QueueOf(s.opts.Now(), want) }) != nil {
-		return // nobody waits for it any more
+		return // the client is gone
 	}
 	if want.OnePool {
 		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.Pool })
 		if i < 0 {
-			bad := api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no limit of its own, " + poolNames(q)}
-			writeError(w, http.StatusBadRequest, bad.Field, bad.Error())
+			writeBadRequest(w, &api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no limit of its own, " + poolNames(q)})
 			return
 		}
 		q.Pools = q.Pools[i : i+1]
 	}
-	writeJSON(w, http.StatusOK, wholeQueue(q))
+	writeJSON(w, http.StatusOK, q)
 }
 
-// parseQueueQuery refuses what it does not know, as the ask does: a misspelt parameter would show something else than
-// was meant.
-func parseQueueQuery(raw string) (api.QueueQuery, *api.FieldError) {
-	q := api.QueueQuery{Limit: queueRows}
+// parseQueueQuery refuses what it does not know, as the ask does: a misspelt parameter would show something else than was
+// meant. The error is a *api.FieldError.
+func parseQueueQuery(raw string) (q api.QueueQuery, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return q, &api.FieldError{Field: "query", Rule: "cannot be read"}
@@ -52,15 +50,13 @@ func parseQueueQuery(raw string) (api.QueueQuery, *api.FieldError) {
 			return q, &api.FieldError{Field: name, Rule: "is given twice"}
 		}
 	}
+	q = api.QueueQuery{Limit: queueRows, Namespace: values.Get("namespace"), Reason: api.Reason(values.Get("reason"))}
 	if values.Has("limit") {
 		text := values.Get("limit")
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 || n > maxQueueRows {
+		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 0 || q.Limit > maxQueueRows {
 			return q, &api.FieldError{Field: "limit", Value: shown(text), Rule: fmt.Sprintf("is not a whole number 0..%d", maxQueueRows)}
 		}
-		q.Limit = n
 	}
-	q.Namespace, q.Reason = values.Get("namespace"), api.Reason(values.Get("reason"))
 	if values.Has("reason") && !slices.Contains(api.Reasons(), q.Reason) {
 		return q, &api.FieldError{Field: "reason", Value: shown(string(q.Reason)), Rule: "is not one of " + reasonWords()}
 	}

@@ -135,30 +135,6 @@ func TestShutdownAnswersWhatIsInFlightAndCutsWhatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// What http.Server.Shutdown takes for work in the first 5 s of a connection is none.
-func TestShutdownIsCleanBesideConnectionsThatAskNothing(t *testing.T) {
-	for _, text := range []string{"", "POST /v1/isready HTTP/1.1\r\nHost: a\r\nContent-"} {
-		l, _, wait := onListeners(t, made(t, seen()))
-		for _, at := range []net.Listener{l.API, l.Health, l.Metrics} {
-			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", at.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if _, err := io.WriteString(conn, text); err != nil {
-				t.Fatal(err)
-			}
-			// Connections are taken in order, so the first one was.
-			if code, _, err := request(t, at, http.MethodGet, "/none", ""); code != http.StatusNotFound {
-				t.Fatal(code, err)
-			}
-		}
-		if err := wait(); err != nil {
-			t.Errorf("%q: Serve: %v", text, err)
-		}
-	}
-}
-
 func TestServeEndsWhenAListenerFails(t *testing.T) {
 	l := Listeners{API: open(t), Health: broken{open(t)}}
 	err := made(t, seen()).Serve(t.Context(), l)

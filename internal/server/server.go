@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
@@ -48,45 +47,39 @@ type Decider interface {
 // findNodeTimeout bounds what Ironic is asked for one node: a client waits for 2 s.
 const findNodeTimeout = 1500 * time.Millisecond
 
-// Options is what New needs. Decider is required; everything else may be zero.
+// Options is what New needs. Decider is required; everything else may be zero. The functions are called for each request
+// and must not block.
 type Options struct {
 	Decider Decider
 	Version string
-	// Settings are the effective ones, without secrets. It is called for each status, because some change while
-	// running.
+	// Settings are the effective ones, without secrets.
 	Settings func() map[string]string
 	// Cluster is what the status shows of the cluster; nil, or nil from it: nothing.
 	Cluster func() *api.Cluster
 	// Warnings are added to those of the Decider.
 	Warnings func() []string
-	// Access is asked about every request to the API, the page too; nil: everybody may do everything. It needs TLS: a
-	// token must not travel in the clear.
-	Access Access
-	// TLS is how the API is served; nil: plain HTTP.
-	TLS *tls.Config
-	// MetricsAccess and MetricsTLS are the same for /metrics.
-	MetricsAccess Access
-	MetricsTLS    *tls.Config
+	// Access is asked about every request to the API, the page too; nil: each is let in. It needs TLS: a token must not
+	// travel in the clear. MetricsAccess is the same for /metrics.
+	Access, MetricsAccess Access
+	// TLS and MetricsTLS are how API and metrics are served; nil: plain HTTP.
+	TLS, MetricsTLS *tls.Config
 	// Address is where the API listens, as LISTEN_ADDRESS has it.
 	Address string
-	// Leading reports whether this process decides; Standby tells why it does not, such as "throttle-1 leads". They
-	// are called for each request and must not block. nil: it always does.
-	Leading func() bool
-	Standby func() (why string)
-	// CouldLead tells of a process that does not decide whether it stands by and could take over: then it is ready.
-	// It must not block. nil: it could not.
+	// Leading reports whether this process decides; nil: always. Standby tells why it does not, such as "throttle-1
+	// leads", and CouldLead whether it could take over now, and so is ready; nil: never.
+	Leading   func() bool
+	Standby   func() (why string)
 	CouldLead func() bool
-	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where it
-	// does not decide. nil: never.
+	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where it does
+	// not decide. nil: never.
 	Observe func() bool
-	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none. nil: nobody can be
-	// asked.
+	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none. nil: Ironic is not asked.
 	FindNode func(ctx context.Context, key string) (state string, found bool, err error)
 	// Save makes released holds last; it is called before a release is answered. nil: there is nothing to save.
 	Save func() error
 	// Planner answers GET /v1/plan; nil: nothing is planned.
 	Planner Planner
-	// Running tells which planned work is being carried out; nil, or nil from it: none. It must not block.
+	// Running is the planned work that is being carried out; nil, or nil from it: none.
 	Running func() *api.PlanRunning
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
@@ -105,8 +98,8 @@ type Server struct {
 	words    nodeWords
 	statuses *snapshot.Cache[struct{}, api.Status]
 	pages    *snapshot.Cache[int, shownData] // by rows of the queue
-	ending   chan struct{}                   // closed when the server is to end
-	end      func()                          // closes it
+	ending   context.Context                 // ends with the server
+	end      context.CancelFunc
 
 	api, local, health, metrics http.Handler
 }
@@ -137,8 +130,8 @@ func New(o Options) (*Server, error) {
 	if o.Instrument == nil {
 		o.Instrument = func(_ string, h http.Handler) http.Handler { return h }
 	}
-	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), gate: &gate{access: o.Access}, ending: make(chan struct{})}
-	s.end = sync.OnceFunc(func() { close(s.ending) })
+	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), gate: &gate{access: o.Access}}
+	s.ending, s.end = context.WithCancel(context.Background())
 	if err := s.share(); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *Server) share() (err error) {
 	ofStatus := newGentle()
 	if s.statuses, err = shared(d, func(ctx context.Context, _ struct{}) (st api.Status, err error) {
 		err = ofStatus.do(ctx, func() { st = d.Status(now()) })
-		return wholeStatus(st), err
+		return st, err
 	}); err != nil {
 		return err
 	}
@@ -50,16 +50,15 @@ func (s *Server) share() (err error) {
 func (s *Server) decided() api.Status {
 	snap, err := s.statuses.Get(context.Background(), struct{}{})
 	if err != nil { // the Decider has panicked, and will again where that is told
-		return wholeStatus(s.opts.Decider.Status(s.opts.Now()))
+		return s.opts.Decider.Status(s.opts.Now())
 	}
 	return snap.Value()
 }
 
-// gentle keeps readers from the decision's lock: one at a time has it, and after it nobody for a while, so that
-// however many read, decisions have nearly all of the time. There is one for the status, which is shared, and one for
-// all that is not.
+// gentle keeps readers from the decision's lock: one at a time has it, and then none for a while, so that however many
+// read, decisions have nearly all of the time. There is one for the status, which is shared, and one for all else.
 type gentle struct {
-	next chan time.Time // who takes it may read from then on, and puts the next one back
+	next chan time.Time // a reader takes it, reads from that time on, and puts the next one back
 }
 
 func newGentle() *gentle {

@@ -27,12 +27,8 @@ func (s *Server) Status() api.Status {
 	if s.opts.Settings != nil {
 		st.Settings = s.opts.Settings()
 	}
-	if st.Settings == nil {
-		st.Settings = map[string]string{}
-	}
 	if s.opts.Warnings != nil {
 		st.Warnings = append(slices.Clone(st.Warnings), s.opts.Warnings()...)
 	}
-	st.Warnings = list(st.Warnings)
 	return st
 }

@@ -109,12 +109,11 @@ func (c *Controller) change(edit func(*Config)) error {
 	return nil
 }
 
-// Reconfigure changes the limits and the order while running: all, or nothing with an error. Nobody loses a slot or a
-// place.
-func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns) error {
+// Reconfigure changes slots and order while running: all, or nothing with an error. No lower limit takes a slot away.
+func (c *Controller) Reconfigure(now time.Time, of slots.Config, turns Turns) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.change(func(cfg *Config) { cfg.Slots.Limits, cfg.Turns = limits, turns }); err != nil {
+	if err := c.change(func(cfg *Config) { cfg.Slots, cfg.Turns = of, turns }); err != nil {
 		return err
 	}
 	fit(now, c.limiters, c.cfg)
@@ -131,7 +130,9 @@ func (c *Controller) SetMode(mode Mode) error {
 
 // resize puts the limits in force that the Limiters say.
 func (c *Controller) resize(now time.Time) error {
-	err := c.ledger.SetLimits(now, inForce(c.limiters, c.cfg.Slots.Limits))
+	cfg := c.cfg.Slots
+	cfg.Limits = inForce(c.limiters, cfg.Limits)
+	err := c.ledger.Configure(now, cfg)
 	c.order.Configure(turns(c.cfg.Turns, c.ledger.Limit(slots.Pool{})))
 	c.order.SlotsChanged(now)
 	return err

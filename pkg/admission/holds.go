@@ -77,11 +77,6 @@ func (p *policy) holdCounts(now time.Time) *api.HoldCounts {
 
 // show returns what the status says of failures.
 func (p *policy) show() api.Storm {
-	begun, ended := p.book.Counts()
-	released := map[string]uint64{}
-	for _, how := range api.HoldEnds() {
-		released[how] = ended[holdoff.End(how)]
-	}
 	outcomes := []api.OutcomeCount{}
 	for cell, n := range p.outcomes {
 		cell.Count = n
@@ -90,9 +85,7 @@ func (p *policy) show() api.Storm {
 	slices.SortFunc(outcomes, func(a, b api.OutcomeCount) int {
 		return cmp.Or(cmp.Compare(a.Work, b.Work), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Whose, b.Whose))
 	})
-	return api.Storm{
-		Opened: maps.Clone(p.opened), HoldsBegun: begun, HoldsReleased: released, Outcomes: outcomes, Pools: p.showPools(),
-	}
+	return api.Storm{Opened: maps.Clone(p.opened), Outcomes: outcomes, Pools: p.showPools()}
 }
 
 // showPools lists the conductor groups that MAX_FAILED watches, by name.

@@ -224,7 +224,7 @@ func (s *stage) other(verb string, words []string) (string, error) {
 		return "", err
 	case "limit":
 		err := s.configure(&s.cfg, "limit="+words[0])
-		return "", errors.Join(err, s.Reconfigure(s.now, s.cfg.Slots.Limits, s.cfg.Turns))
+		return "", errors.Join(err, s.Reconfigure(s.now, s.cfg.Slots, s.cfg.Turns))
 	case "mode":
 		return "", s.SetMode(admission.Mode(words[0]))
 	default:

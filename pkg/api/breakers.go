@@ -27,7 +27,7 @@ type Breaker struct {
 	// Probes run now, of ProbeLimit; 0 unless HALF_OPEN.
 	Probes     int `json:"probes"`
 	ProbeLimit int `json:"probeLimit"`
-	// Tripped tells that somebody opened it by hand.
+	// Tripped tells that an operator opened it.
 	Tripped bool `json:"tripped,omitempty"`
 	// Causes of the failures that count, the commonest first. In OPEN and HALF_OPEN they are those that opened it.
 	Causes []BreakerCause `json:"causes"`

@@ -16,8 +16,7 @@ type Cluster struct {
 	// Operator is absent until BMO's Deployment was looked for.
 	Operator *Operator `json:"operator,omitempty"`
 
-	Events *EventCounts `json:"events,omitempty"` // absent where hosts get none
-	Leader *Leader      `json:"leader,omitempty"` // absent with one replica
+	Leader *Leader `json:"leader,omitempty"` // absent with one replica
 }
 
 // Operator is what BMO's Deployment says.
@@ -32,14 +31,6 @@ type Operator struct {
 	Limit     int    `json:"limit,omitempty"`
 	MayReach  int    `json:"mayReach,omitempty"`
 	LastError string `json:"lastError,omitempty"`
-}
-
-// EventCounts counts Events since the start of the process.
-type EventCounts struct {
-	Sent    uint64 `json:"sent"`
-	Failed  uint64 `json:"failed"`  // requests that failed; most are tried again
-	Dropped uint64 `json:"dropped"` // overtaken by a newer situation of their host
-	Pending int    `json:"pending"` // to be sent
 }
 
 // Leader tells which replica decides.

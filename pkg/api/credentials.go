@@ -78,7 +78,7 @@ func readRootCAs(file string) (*x509.CertPool, error) {
 
 // readBounded reads a regular file of at most limit bytes.
 func readBounded(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a FIFO may take for ever
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO may block
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}

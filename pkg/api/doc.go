@@ -7,8 +7,8 @@
 //	    | starts the work in Ironic       |  sees the host busy, then done
 //	    | IsReady again for each phase -->|  held-slot: yes at once
 //
-// A no is an answer (HTTP 200), to be treated as "not yet": ask again after RetryAfterSeconds. An error means that
-// nobody knows what was decided, and is a no too.
+// A no is an answer (HTTP 200), to be treated as "not yet": ask again after RetryAfterSeconds. An error means that it is
+// not known what was decided, and is a no too.
 //
 // Most callers need NewClient and Client.IsReady alone; see its example.
 //

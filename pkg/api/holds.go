@@ -30,7 +30,7 @@ type Hold struct {
 	Cause string `json:"cause,omitempty"` // Ironic's last_error
 	// Failures in a row, as far as we know.
 	Failures int `json:"failures"`
-	// Held is true until Until, unless somebody released it.
+	// Held is true until Until, unless it was released.
 	Held     bool      `json:"held"`
 	Released bool      `json:"released,omitempty"`
 	Since    time.Time `json:"since"`

@@ -33,7 +33,7 @@ func ParseAsk(body []byte) (Ask, error) {
 }
 
 // parseObject reads one JSON object into what fields point to, by their names, and takes out of fields what it has
-// read. Of null nobody could say what the asker meant.
+// read. What null means would be a guess.
 func parseObject(body []byte, fields map[string]any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -11,9 +11,6 @@ type HoldCounts struct {
 type Storm struct {
 	// Opened counts how often breakers opened, by the kind of their scope: one of ScopeKinds.
 	Opened map[string]uint64 `json:"opened"`
-	// HoldsBegun counts hosts that were held; HoldsReleased how holds ended, by one of HoldEnds.
-	HoldsBegun    uint64            `json:"holdsBegun"`
-	HoldsReleased map[string]uint64 `json:"holdsReleased"`
 	// Outcomes counts ended work. What never happened may be left out.
 	Outcomes []OutcomeCount `json:"outcomes"`
 	// Pools are those of Holds.Pools.
@@ -39,7 +36,7 @@ func BreakerStates() []string { return []string{"CLOSED", "OPEN", "HALF_OPEN"} }
 // has gone well, or with the host.
 func HoldEnds() []string { return []string{"hand", "spec", "time", "success", "gone"} }
 
-// OutcomeResults lists how work ends. A neutral end says nothing about Ironic: the node vanished, or somebody aborted
+// OutcomeResults lists how work ends. A neutral end says nothing about Ironic: the node vanished, or an operator aborted
 // it.
 func OutcomeResults() []string { return []string{"success", "failure", "neutral"} }
 

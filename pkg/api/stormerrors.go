@@ -14,7 +14,7 @@ var (
 	ErrNoBreaker = errors.New("has no breaker")
 )
 
-// EpisodeError refuses the release of another episode than the present one: whoever releases the former has not seen
+// EpisodeError refuses the release of another episode than the present one: its sender has not seen
 // the present one.
 type EpisodeError struct {
 	Given   string // the episode that was to be released

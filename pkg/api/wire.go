@@ -51,8 +51,8 @@ type Slots struct {
 	Limit    int `json:"limit"`
 	Occupied int `json:"occupied"`
 	Free     int `json:"free"`
-	Leased   int `json:"leased"`  // occupied, but not seen busy yet
-	Booting  int `json:"booting"` // busy without agent_url, started by somebody else: shown, not counted
+	Leased   int `json:"leased"`  // occupied, but not seen at work yet
+	Booting  int `json:"booting"` // busy without agent_url, started by others: shown, not counted
 	Waiting  int `json:"waiting"` // asked lately and were refused
 }
 

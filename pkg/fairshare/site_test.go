@@ -16,16 +16,17 @@ import (
 type site struct {
 	now    time.Time
 	ledger *slots.Ledger
+	slots  slots.Config
 	order  *fairshare.Order
 	ironic *nodes.Ironic
 }
 
 func newSite(limits slots.Limits, cfg fairshare.Config) *site {
 	s := &site{now: time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC), ironic: nodes.New()}
-	ledger := slots.DefaultConfig()
-	ledger.Limits, ledger.StuckAfter = limits, 0
+	s.slots = slots.DefaultConfig()
+	s.slots.Limits, s.slots.StuckAfter = limits, 0
 	var err error
-	if s.ledger, err = slots.New(ledger, s.now, s); err != nil {
+	if s.ledger, err = slots.New(s.slots, s.now, s); err != nil {
 		panic(err)
 	}
 	cfg.Limit = limits.Total
@@ -135,7 +136,8 @@ func (s *site) do(line string) string {
 		s.order.Leave(s.find(words[1]))
 	case "limit":
 		n, _ := strconv.Atoi(words[1])
-		if err := s.ledger.SetLimits(s.now, slots.Limits{Total: n}); err != nil {
+		s.slots.Limits = slots.Limits{Total: n}
+		if err := s.ledger.Configure(s.now, s.slots); err != nil {
 			panic(err)
 		}
 		s.order.Configure(fairshare.DefaultConfig(n))

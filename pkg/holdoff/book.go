@@ -21,9 +21,6 @@ type Book struct {
 
 	unsaved  map[string]uint64 // hosts whose record is to be saved, and the revision of their last change
 	revision uint64
-
-	begun uint64
-	ended map[End]uint64
 }
 
 // host is a host and its last failure.
@@ -37,7 +34,7 @@ type host struct {
 	since           time.Time
 	released        bool
 
-	holds bool // a hold is counted that has not ended
+	holds bool // it is held, and the end was not told yet
 }
 
 // End says how a hold ended.
@@ -68,7 +65,7 @@ func New(cfg Config, onEnd func(Ended)) (*Book, error) {
 		onEnd = func(Ended) {}
 	}
 	cfg.Hosts = maps.Clone(cfg.Hosts)
-	return &Book{cfg: cfg, onEnd: onEnd, hosts: map[string]host{}, unsaved: map[string]uint64{}, ended: map[End]uint64{}}, nil
+	return &Book{cfg: cfg, onEnd: onEnd, hosts: map[string]host{}, unsaved: map[string]uint64{}}, nil
 }
 
 // Configure replaces the settings, also for hosts that have failed already. A cfg that is not valid changes nothing.
@@ -164,7 +161,6 @@ func (b *Book) drop(h host, how End) {
 	delete(b.hosts, h.uuid)
 	b.changed(h.uuid)
 	if h.holds {
-		b.ended[how]++
 		b.onEnd(Ended{h.uuid, h.name, how})
 	}
 }
@@ -174,15 +170,11 @@ func (b *Book) changed(uuid string) {
 	b.unsaved[uuid] = b.revision
 }
 
-// count counts a hold that has begun or ended; held: h was held before.
+// count notes whether h is held now; held: it was before.
 func (b *Book) count(now time.Time, held bool, h host, how End) {
 	h.holds = b.left(now, h) > 0
 	b.hosts[h.uuid] = h
-	switch {
-	case h.holds && !held:
-		b.begun++
-	case held && !h.holds:
-		b.ended[how]++
+	if held && !h.holds {
 		b.onEnd(Ended{h.uuid, h.name, how})
 	}
 }

@@ -2,7 +2,6 @@ package holdoff
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,9 +30,6 @@ func (b *Book) Release(now time.Time, uuid string) (released bool) {
 		return false
 	}
 	released = b.left(now, h) > 0
-	if h.holds {
-		b.ended[EndHand]++
-	}
 	h.released, h.holds = true, false
 	b.put(h)
 	return released
@@ -124,9 +120,6 @@ func (b *Book) Count(now time.Time, in func(uuid string) bool) (failed, held int
 	}
 	return failed, held
 }
-
-// Counts returns how many holds began since the start, and how many ended in which way. One that was restored did not begin.
-func (b *Book) Counts() (begun uint64, ended map[End]uint64) { return b.begun, maps.Clone(b.ended) }
 
 // wallOf converts t to the wall clock of now.
 func wallOf(now, t time.Time) time.Time { return now.Round(0).Add(-now.Sub(t)).UTC() }

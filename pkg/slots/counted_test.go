@@ -142,7 +142,7 @@ func TestSettingsThatAreWrongAreNamed(t *testing.T) {
 		}
 	}
 	s := settled(t, nil)
-	if err := s.SetLimits(s.now, slots.Limits{}); err == nil || s.Limit(slots.Pool{}) != 2 {
+	if err := s.Configure(s.now, slots.Config{}); err == nil || s.Limit(slots.Pool{}) != 2 {
 		t.Errorf("limits that are wrong: error %v, limit %d", err, s.Limit(slots.Pool{}))
 	}
 }

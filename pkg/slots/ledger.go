@@ -66,14 +66,14 @@ func (l *Ledger) Begin(now time.Time) ironic.Mark {
 	return ironic.Mark{Seq: l.seq, At: l.now}
 }
 
-// SetLimits changes the limits. Nobody loses a slot.
-func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
-	if err := limits.Validate(); err != nil {
+// Configure changes the settings. Nobody loses a slot by a lower limit; shorter times count at the next observation.
+func (l *Ledger) Configure(now time.Time, cfg Config) error {
+	if err := cfg.Validate(); err != nil {
 		return err
 	}
 	l.Tick(now)
-	limits.Groups = maps.Clone(limits.Groups)
-	l.cfg.Limits, l.counts = limits, nil
+	cfg.Groups = maps.Clone(cfg.Groups)
+	l.cfg, l.counts = cfg, nil
 	l.All(l.place)
 	for h := range l.live {
 		if h.Slot == nil && h.everYes && !h.Exempt { // it was let pass, and is at work

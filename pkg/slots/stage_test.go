@@ -116,7 +116,7 @@ func (s *stage) do(line string) (string, error) {
 		s.PollFailed(s.now)
 	case "limits":
 		setLimits(&s.cfg, words)
-		return "", s.SetLimits(s.now, s.cfg.Limits)
+		return "", s.Configure(s.now, s.cfg)
 	case "term":
 		old := s.Ledger
 		var err error

@@ -52,10 +52,9 @@ type Recorder struct {
 	budget *rate.Limiter
 	failed logging.Rare
 
-	mu     sync.Mutex // guards the rest
-	counts api.EventCounts
-	hosts  map[types.NamespacedName]*line
-	rests  map[string]time.Time // until when a namespace is left alone
+	mu    sync.Mutex // guards the rest
+	hosts map[types.NamespacedName]*line
+	rests map[string]time.Time // until when a namespace is left alone
 }
 
 // New returns a Recorder that knows no host.
@@ -101,10 +100,7 @@ func (r *Recorder) change(namespace, name string, enter bool, do func(l *line)) 
 		l = &line{}
 		r.hosts[k] = l
 	}
-	was := *l
-	if do(l); was.pending() && l.want != was.want {
-		r.counts.Dropped++
-	}
+	do(l)
 }
 
 // Forget drops what is known of a host that is gone.
@@ -112,17 +108,16 @@ func (r *Recorder) Forget(namespace, name string) {
 	r.change(namespace, name, false, func(l *line) { *l = line{} })
 }
 
-// Counts counts Events since New.
-func (r *Recorder) Counts() api.EventCounts {
+// Pending is how many hosts have an Event that is to be sent.
+func (r *Recorder) Pending() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.counts
 	for _, l := range r.hosts {
 		if l.pending() {
-			c.Pending++
+			n++
 		}
 	}
-	return c
+	return n
 }
 
 // Run tells until ctx ends, and returns nil then.
@@ -205,12 +200,10 @@ func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
 	defer r.mu.Unlock()
 	now, l := r.Now(), r.hosts[k] // which next alone takes out
 	if err == nil {
-		r.counts.Sent++
 		l.free = now.Add(perHost)
 		l.told(n)
 		return
 	}
-	r.counts.Failed++
 	r.rests[k.Namespace] = now.Add(rest)
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {
 		l.free = now.Add(perHost) // others of the namespace first: it may be this Event alone

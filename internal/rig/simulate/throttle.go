@@ -21,7 +21,7 @@ type throttle struct {
 
 func newThrottle(s *sim) (*throttle, error) {
 	cfg := admission.DefaultConfig()
-	cfg.Slots.Limits = limits(cmp.Or(s.opt.FirstLimit, s.opt.Limit))
+	cfg.Slots = slotsWith(cmp.Or(s.opt.FirstLimit, s.opt.Limit))
 	cfg.Slots.Groups = s.opt.PoolLimits
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
 	cfg.Adaptive = s.opt.Adaptive
@@ -38,8 +38,10 @@ func newThrottle(s *sim) (*throttle, error) {
 	return t, nil
 }
 
-func limits(total int) slots.Limits {
-	return slots.Limits{Total: total, ExemptVirtualMedia: true, StuckCap: (total + 3) / 4}
+func slotsWith(total int) slots.Config {
+	cfg := slots.DefaultConfig()
+	cfg.Total, cfg.StuckCap = total, (total+3)/4
+	return cfg
 }
 
 // relimit puts the limit in force that follows the first one.
@@ -48,7 +50,7 @@ func (s *sim) relimit() error {
 	if !ok {
 		return nil // no other rule has a limit that changes
 	}
-	return t.c.Reconfigure(s.clock, limits(s.opt.Limit), s.opt.Turns)
+	return t.c.Reconfigure(s.clock, slotsWith(s.opt.Limit), s.opt.Turns)
 }
 
 // notices are what the ledger tells of slots.

@@ -119,10 +119,10 @@ func (w *world) atWork(h *host) bool {
 // for that work: after it has failed the host asks again.
 func (w *world) act(h *host, r *replica, y yes) {
 	cfg := &w.cfg.Slots
-	bound := cfg.Linger
+	bound := shortLinger
 	flow, terms := h.flow, w.lease.transitions
 	if y.reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
-		bound = cfg.LeaseTTL // a new host, or one that nothing has happened to
+		bound = shortTTL // a new host, or one that nothing has happened to
 	}
 	lag := between(w.clients, 0, 3*time.Second)
 	switch {
@@ -145,7 +145,7 @@ func (w *world) act(h *host, r *replica, y yes) {
 		since := w.at - y.at
 		over := r.life != y.process || w.lease.transitions != terms
 		switch {
-		case h.op() != y.op || !w.reaches(), over && since >= cfg.Settle, h.flow != flow && since >= cfg.Linger, since >= bound:
+		case h.op() != y.op || !w.reaches(), over && since >= cfg.Settle, h.flow != flow && since >= shortLinger, since >= bound:
 			return // it looks again
 		}
 		if h.uuid == "" { // its first node is made when it may start

@@ -77,6 +77,7 @@ func (w *world) upset(f fault, r *rand.Rand) (every time.Duration, do func()) {
 	case reloads:
 		return 5 * time.Minute, func() {
 			w.cfg.Slots.Limits = newLimits(r, w.style)
+			drawTimes(r, &w.cfg.Slots)
 			if chance(r, .3) {
 				w.cfg.Holdoff.Timeout = between(r, 0, 10*time.Minute)
 			}

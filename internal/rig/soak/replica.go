@@ -167,7 +167,7 @@ func (r *replica) reload() {
 		return
 	}
 	r.heeds(w.cfg)
-	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots.Limits, w.cfg.Turns); err != nil {
+	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots, w.cfg.Turns); err != nil {
 		w.failf("replica %d: %v", r.n, err)
 	}
 	if err := r.c.SetHoldoff(r.clock(), w.cfg.Holdoff, w.cfg.MaxFailed); err != nil {

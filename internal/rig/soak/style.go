@@ -112,14 +112,11 @@ func newConfig(seed uint64, s style) admission.Config {
 	r := stream(seed, 101)
 	cfg := admission.DefaultConfig()
 	l := &cfg.Slots
-	l.LeaseTTL, l.Linger, l.Settle = 100*time.Second, 20*time.Second, 25*time.Second
+	l.Settle = 25 * time.Second
+	drawTimes(r, l)
 	l.CountExtra = chance(r, .3)
 	if chance(r, .3) {
 		l.Count = slots.CountBusy
-	}
-	l.StuckAfter = 0
-	if chance(r, .3) {
-		l.StuckAfter = between(r, 5*time.Minute, 15*time.Minute)
 	}
 	l.Limits = newLimits(r, s)
 	cfg.Adaptive = chance(r, .35)
@@ -141,6 +138,18 @@ func newConfig(seed uint64, s style) admission.Config {
 		cfg.MaxFailed, _ = holdoff.ParseQuota("60%")
 	}
 	return cfg
+}
+
+// The shortest times that a reload brings: hosts that were told yes act within them.
+const shortTTL, shortLinger = 100 * time.Second, 20 * time.Second
+
+// drawTimes draws those that change while running, at the start or for a reload.
+func drawTimes(r *rand.Rand, l *slots.Config) {
+	l.LeaseTTL, l.Linger = shortTTL+between(r, 0, time.Minute), shortLinger+between(r, 0, 5*time.Second)
+	l.StuckAfter = 0
+	if chance(r, .3) {
+		l.StuckAfter = between(r, 5*time.Minute, 15*time.Minute)
+	}
 }
 
 // newLimits draws limits, at the start or for a reload.
