@@ -303,7 +303,7 @@ func (j *judgement) commands(a *api.PlanAction) {
 		want = append(want, left)
 	}
 	for _, found := range replicas.FindAllStringSubmatch(text, -1) {
-		n, _ := strconv.Atoi(found[1]) //nolint:errcheck // digits
+		n, _ := strconv.Atoi(found[1])
 		got = append(got, n)
 	}
 	if j.replicas[a.Pool] = left; !slices.Equal(got, want) || !strings.Contains(text, "cluster.x-k8s.io/delete-machine") {

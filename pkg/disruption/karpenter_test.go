@@ -40,7 +40,6 @@ func TestKarpenter_Consolidation(t *testing.T) {
 		{"multiple PDBs on the same pod", func(l *lab) { l.budget("a", 1); l.budget("a", 1).Name = "second" }, stays},
 		{"non-Karpenter capacity can fit pods", func(l *lab) { l.s.Hosts, l.s.Pools[0].Replicas = l.s.Hosts[:1], 1 }, goes},
 		{"a permanently pending pod does not hold it up", func(l *lab) { l.pod("huge", 0, "100").Node = "" }, goes},
-		{"no pod goes pending", func(l *lab) { l.s.Pods[0].Requests["cpu"] = "4" }, stays},
 		{"no pods on an uninitialized node", func(l *lab) { l.s.Nodes[1].Ready, l.s.Nodes[1].FirstReady = false, time.Time{} }, stays},
 		{"no pods on a node within its consolidateAfter", func(l *lab) { l.s.Nodes[1].LastPodEvent = l.now.Add(-time.Second) }, stays},
 		{"pods on a node with consolidateAfter Never", func(l *lab) {

@@ -1,7 +1,6 @@
 package disruption_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -213,12 +212,4 @@ func released(p api.Plan) []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func wantsField(t *testing.T, err error, field string) {
-	t.Helper()
-	bad := new(api.FieldError)
-	if !errors.As(err, &bad) || bad.Field != field {
-		t.Errorf("the error is %v, want one of the field %s", err, field)
-	}
 }

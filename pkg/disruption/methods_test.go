@@ -160,6 +160,7 @@ func TestSearch(t *testing.T) {
 			l.s.Hosts[3].DoNotDisrupt, l.s.Nodes[3].Allocatable["cpu"] = true, "4" // there is room for four
 		}, "SingleNodeConsolidation release h-0"},
 		{"the one that saves the most", func(l *lab) { full(l, 4, 2, 2); l.spare(600) }, "MultiNodeConsolidation replace h-0,h-1,h-2>s-3"},
+		{"one alone, where a new host for both saves less", func(l *lab) { *l = *used("2", "2"); l.spare(700) }, "SingleNodeConsolidation release h-0"},
 		{"of few, the one that saves the most alone", dear(fewCandidates), "SingleNodeConsolidation release h-1"},
 		{"of many, the first", dear(fewCandidates + 1), "SingleNodeConsolidation release h-0"},
 		{"one blocks, of few", blocked(1), "MultiNodeConsolidation release h-1,h-2"},

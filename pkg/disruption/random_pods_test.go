@@ -97,11 +97,9 @@ func (m *maker) more(p *disruption.Pod) {
 		p.Labels["rev"] = pick(m, "1", "2")
 	}
 	for _, t := range [][]corev1.PodAffinityTerm{p.Affinity, p.AntiAffinity} {
-		switch {
-		case len(t) == 0:
-		case m.rarely(4):
+		if len(t) > 0 && m.rarely(4) {
 			t[0].Namespaces = []string{pick(m, "bank", "default")}
-		case m.rarely(4):
+		} else if len(t) > 0 && m.rarely(4) {
 			t[0].NamespaceSelector = &metav1.LabelSelector{}
 		}
 	}
