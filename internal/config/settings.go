@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -33,7 +34,7 @@ var settings = settingsOf(reflect.TypeFor[Config](), nil)
 
 func settingsOf(t reflect.Type, at []int) (all []setting) {
 	for i := range t.NumField() {
-		field, index := t.Field(i), append(at[:len(at):len(at)], i)
+		field, index := t.Field(i), slices.Concat(at, []int{i})
 		if _, ok := field.Tag.Lookup("set"); ok {
 			all = append(all, newSetting(field, index))
 		} else if field.Type.Kind() == reflect.Struct {
@@ -68,12 +69,7 @@ func upperSnake(key string) string { return strings.ToUpper(capital.ReplaceAllSt
 
 // named is the setting with a key; the tests see that there is one.
 func named(key string) setting {
-	for _, s := range settings {
-		if s.key == key {
-			return s
-		}
-	}
-	panic("no setting has the key " + key)
+	return settings[slices.IndexFunc(settings, func(s setting) bool { return s.key == key })]
 }
 
 func (s setting) name() string { return s.names[0] }

@@ -103,7 +103,7 @@ func TestDocsHoldTheTables(t *testing.T) {
 
 func page(t *testing.T, path string) string {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join("../..", path))
+	body, err := os.ReadFile(filepath.Join("..", "..", path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ var (
 func texted(t *testing.T, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := filepath.WalkDir(filepath.Join("../..", root), func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join("..", "..", root), func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			body, readErr := os.ReadFile(path)
 			all[strings.TrimPrefix(path, "../../")], err = string(body), readErr

@@ -22,7 +22,7 @@ func TestValues(t *testing.T) {
 	)
 	for key, row := range map[string]map[string]string{
 		"maxConcurrentProvisioningHosts": {
-			"1": "1", "100000": "100000", " 7 ": "7", "010": "10", "0": limit, "-1": limit, "abc": limit, "100001": limit, "20.5": limit,
+			"1": "1", "100000": "100000", "7": "7", "010": "10", "0": limit, "-1": limit, "abc": limit, "100001": limit, "20.5": limit,
 			"1e3": limit, "99999999999999999999": limit, "0x10": limit,
 		},
 		"bmoConcurrency": {"1": "1", "21": "21"},
@@ -42,7 +42,7 @@ func TestValues(t *testing.T) {
 			"-1h": hold, "48": hold, "2d": hold, "off": hold, "48 h": hold, "2562047h47m16.854775808s": hold,
 		},
 		"holdoffHosts": {
-			" ns/name = 48h , ns/other = 0 ": "ns/name=48h,ns/other=0s", "metal3~a.b-c=1.5h": "metal3/a.b-c=1h30m", longHost + "=1h": longHost + "=1h",
+			"ns/name = 48h , ns/other = 0": "ns/name=48h,ns/other=0s", "metal3~a.b-c=1.5h": "metal3/a.b-c=1h30m", longHost + "=1h": longHost + "=1h",
 			"ns/name": pairs + `"ns/name" is not`, "ns/name=1h,": pairs, ",": pairs, "name=1h": pairs, "/name=1h": pairs, "a/b/c=1h": pairs,
 			"ns~a~b=1h": pairs, "Ns/name=1h": pairs, "n.s/name=1h": pairs, longHost + "h=1h": pairs, "ns/name\x1b=1h": pairs,
 			"ns/name=": pairs, "ns/name=-1h": pairs, "a/b=1h;c/d=1h": pairs, "a/b=1h,a~b=1h": `must have each name once, "a/b" comes twice`,
@@ -68,11 +68,14 @@ func TestValues(t *testing.T) {
 		"state":                      {"/var/lib/state": "/var/lib/state", "configmap:Holds_1": "must be a path without NUL bytes, or configmap:"},
 		"ironicNamespace":            {"ironic": "ironic", "Ironic_1": "must be a name of lower-case letters"},
 		"disruptionConsolidateAfter": {"0s": "0s", "never": "Never", "30": span, "-1ns": span, "99999h": span, "99999999h": span},
-		"disruptionBudgets":          {" 10%, 3,ready:1 ": "10%, 3,ready:1", "101%": "must", `[{"nodes":"1","schedule":"@daily"}]`: "must give a budget schedule and duration"},
+		"disruptionBudgets":          {"10%, 3,ready:1": "10%, 3,ready:1", "101%": "must", `[{"nodes":"1","schedule":"@daily"}]`: "must give a budget schedule and duration"},
 		"disruptionTariff":           {"0": "0", "0.285": "0.285", "-0.1": price, "NaN": price, "Inf": price, strings.Repeat("9", 400): price},
 	} {
 		s := named(key)
 		for text, want := range row {
+			if text != "" {
+				text = " " + text + " "
+			}
 			c, _, faults := load(t, s.name()+"="+text)
 			got := s.text(c)
 			if faults != nil {

@@ -10,15 +10,19 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// Words of settings: Mode says what happens with a no, CountMode which busy nodes take a slot, LimitMode who
-// changes the limits, HoldStage what of a failed host is held, AccessMode who may use the HTTP API, and
-// DisruptionMode what becomes of planned work.
+// The types of settings that are one of some words.
 type (
-	Mode           string
-	CountMode      string
-	LimitMode      string
-	HoldStage      string
-	AccessMode     string
+	// Mode says what happens with a no.
+	Mode string
+	// CountMode says which busy nodes take a slot.
+	CountMode string
+	// LimitMode says who changes the limits.
+	LimitMode string
+	// HoldStage says what of a failed host is held.
+	HoldStage string
+	// AccessMode says who may use the HTTP API.
+	AccessMode string
+	// DisruptionMode says what becomes of planned work.
 	DisruptionMode string
 )
 
