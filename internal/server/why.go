@@ -53,7 +53,7 @@ func (s *Server) nodeWord(ctx context.Context, key string) string {
 	}
 	asking, cancel := context.WithTimeout(ctx, findNodeTimeout)
 	defer cancel()
-	text := ""
+	var text string
 	switch state, found, err := s.opts.FindNode(asking, key); {
 	case err != nil:
 		text = fmt.Sprintf("Ironic could not be asked about it: %v.", err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,9 +31,15 @@ type need struct {
 	amount int64
 }
 
+// aQuantity has an exponent of two digits at most: of a longer one resource.ParseQuantity computes all digits.
+var aQuantity = regexp.MustCompile(`^[+-]?[0-9.]{1,40}([eE][+-]?[0-9]{1,2}|[a-zA-Z]{0,2})$`)
+
 // quantity reads an amount of a resource: of cpu in thousandths, of anything else in whole units, rounded up as the
 // scheduler does.
 func quantity(name, text string) (amount int64, ok bool) {
+	if !aQuantity.MatchString(text) {
+		return 0, false
+	}
 	q, err := resource.ParseQuantity(text)
 	switch {
 	case err != nil || q.Sign() < 0:

@@ -285,7 +285,7 @@ func TestClustersDoNotMeet(t *testing.T) {
 func TestAmountsAndPortsThatCannotBeRead(t *testing.T) {
 	memory := func(text string) podChange { return asks("memory", text) }
 	for _, f := range []podChange{
-		memory("1 GB"), memory("-1"), memory(""), port("TCP/80"), asks("gpu", "1"),
+		memory("1 GB"), memory("-1"), memory(""), memory("0e1000000000"), port("TCP/80"), asks("gpu", "1"),
 	} {
 		l := around([]disruption.Node{at("b", has("gpu", "four"))}, web("p", "a", f))
 		if p, err := disruption.Plan(t.Context(), &l.s, l.c, l.now); err == nil && len(p.Actions) > 0 {

@@ -169,7 +169,7 @@ func (p *planner) prefix(all []*host) (best *solution) {
 func (p *planner) extend(kept, all []*host, at, step int) (set []*host, next int) {
 	set = slices.Clone(kept)
 	for next = at; next < len(all) && len(set) < len(kept)+step; next++ {
-		if more := append(set, all[next]); p.within(more, api.PlanUnderutilized, onePool(all)) == "" {
+		if more := append(slices.Clip(set), all[next]); p.within(more, api.PlanUnderutilized, onePool(all)) == "" {
 			set = more
 		}
 	}

@@ -125,7 +125,7 @@ func (r *Runner) warn(what string, err error) {
 	if text := line(err); text != r.warned[what] {
 		r.warned[what] = text
 		if err != nil {
-			r.o.Log.Warn(what, "error", text)
+			r.o.Log.Warn("planned work is held up", "what", what, "error", text)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func TestRightsAreThoseThatTheSettingsNeed(t *testing.T) {
 			t.Errorf("-needed +granted:\n%s", diff)
 		}
 		d, _ := m.deployment(t)
-		if token := d.Spec.Template.Spec.AutomountServiceAccountToken; !sidecar(d) && (token == nil || *token != bool(c.Kubernetes.On)) {
+		if token := d.Spec.Template.Spec.AutomountServiceAccountToken; !sidecar(d) && (token == nil || *token != c.Kubernetes.On) {
 			t.Errorf("KUBERNETES is %t, the pod's token is mounted: %v", c.Kubernetes.On, token)
 		}
 	})

@@ -109,7 +109,7 @@ func TestServeStarts(t *testing.T) {
 		if c.File == "" {
 			t.Error("no config file: limits could not be changed without a restart")
 		}
-		if c.Ironic.Endpoint == "" && c.Ironic.Name == "" && !bool(c.Kubernetes.On) { // else BMO's counts: TestIronicIsFound
+		if c.Ironic.Endpoint == "" && c.Ironic.Name == "" && !c.Kubernetes.On { // else BMO's counts: TestIronicIsFound
 			t.Error("neither IRONIC_ENDPOINT nor IRONIC_NAME")
 		}
 		_, dirs := mounts(t, m)
