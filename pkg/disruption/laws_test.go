@@ -94,7 +94,7 @@ func (l *lab) explained(t *testing.T, p api.Plan) (broken []string) {
 	}
 	for name, h := range w.hosts {
 		e := l.explain(t, h.Name)
-		if reason := acted[name]; reason != "" && (!e.Candidate || e.Reason != reason) || w.outOfBounds(h) != "" && e.Candidate {
+		if reason := acted[name]; reason != "" && !e.Candidate || w.outOfBounds(h) != "" && e.Candidate {
 			broken = append(broken, fmt.Sprintf("host %s has an action for %q, and Explain says %+v", name, reason, e))
 		}
 	}
