@@ -52,7 +52,7 @@ func Parse(text string) (List, error) {
 	if strings.HasPrefix(text, "[") {
 		strict, err := json.UnmarshalStrict([]byte(text), &l)
 		if err = errors.Join(append(strict, err)...); err != nil {
-			return nil, fmt.Errorf("must be a JSON list of budgets with nodes or minReady, schedule, duration and reasons: %.120q", err)
+			return nil, fmt.Errorf("must be a JSON list of budgets with nodes or minReady, schedule, duration and reasons: %.120q", err.Error())
 		}
 	} else {
 		for word := range strings.SplitSeq(text, ",") {
@@ -100,7 +100,7 @@ func (b Budget) read() (r reading, err error) {
 	}
 	if b.Schedule != "" {
 		if r.schedule, err = schedule(b.Schedule); err != nil {
-			return r, fmt.Errorf("must give schedules as cron expressions in UTC, such as \"0 8 * * 1-5\", and %.120q is none: %.120q", b.Schedule, err)
+			return r, fmt.Errorf("must give schedules as cron expressions in UTC, such as \"0 8 * * 1-5\", and %.120q is none: %.120q", b.Schedule, err.Error())
 		}
 		if r.duration, err = time.ParseDuration(b.Duration); err != nil || r.duration <= 0 || r.duration > maxDuration {
 			return r, fmt.Errorf("must give each budget a duration such as 8h, up to %.0fh, and %.120q is none", maxDuration.Hours(), b.Duration)
