@@ -169,8 +169,8 @@ func (p *planner) prefix(all []*host) (best *solution) {
 func (p *planner) extend(kept, all []*host, at, step int) (set []*host, next int) {
 	set = slices.Clone(kept)
 	for next = at; next < len(all) && len(set) < len(kept)+step; next++ {
-		if more := append(slices.Clip(set), all[next]); p.within(more, api.PlanUnderutilized, onePool(all)) == "" {
-			set = more
+		if set = append(set, all[next]); p.within(set, api.PlanUnderutilized, onePool(all)) != "" {
+			set = set[:len(set)-1]
 		}
 	}
 	return set, next
