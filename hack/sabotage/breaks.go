@@ -55,7 +55,7 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"a limit that is lowered counts for nothing", "pkg/slots/ledger.go",
-		"\tlimits.Groups = maps.Clone(limits.Groups)\n", "\tlimits.Groups, limits.Total = maps.Clone(limits.Groups), max(limits.Total, l.cfg.Total)\n",
+		"\tl.cfg, l.counts = cfg, nil\n", "\tcfg.Total = max(cfg.Total, l.cfg.Total)\n\tl.cfg, l.counts = cfg, nil\n",
 	},
 	{
 		"the limit of a conductor group counts for nothing", "pkg/slots/pool.go",
