@@ -133,7 +133,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 
 // newDecision makes the Controller.
 func (a *App) newDecision(o Options) error {
-	decision, err := admissionConfig(o.Config)
+	decision, err := admissionConfig(o.Config, nil)
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}

@@ -195,9 +195,9 @@ func (a *App) runAnnotations(ctx context.Context) error {
 func (a *App) forceHoldoffs() error {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
-	holds, quota, err := holdoffConfig(a.force.Load().config.Holdoff, a.hosts)
+	to, err := admissionConfig(a.force.Load().config, a.hosts)
 	if err != nil {
 		return err
 	}
-	return a.controller.SetHoldoff(a.now(), holds, quota)
+	return a.controller.Reconfigure(a.now(), to)
 }

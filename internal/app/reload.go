@@ -8,7 +8,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // force is what is in force: an immutable value, replaced by each reload.
@@ -75,15 +74,9 @@ func (a *App) apply(u config.Update) {
 		a.refuse(old, u)
 		return
 	}
-	holds, quota, err := holdoffConfig(u.Config.Holdoff, a.hosts)
+	to, err := admissionConfig(u.Config, a.hosts)
 	if err == nil {
-		err = a.controller.Reconfigure(a.now(), slotsConfig(u.Config), turns(u.Config.Turns))
-	}
-	if err == nil {
-		err = a.controller.SetHoldoff(a.now(), holds, quota)
-	}
-	if err == nil {
-		err = a.controller.SetMode(admission.Mode(u.Config.Mode))
+		err = a.controller.Reconfigure(a.now(), to)
 	}
 	if u.Err = err; err != nil {
 		a.refuse(old, u)

@@ -3,6 +3,7 @@ package app
 import (
 	"log/slog"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -36,9 +37,9 @@ func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 	return s
 }
 
-// admissionConfig is what the decision needs of c.
-func admissionConfig(c config.Config) (admission.Config, error) {
-	holds, quota, err := holdoffConfig(c.Holdoff, nil)
+// admissionConfig is what the decision needs of c; hosts may have hold-offs of their own, nil: none has.
+func admissionConfig(c config.Config, hosts *clusterhosts.Hosts) (admission.Config, error) {
+	holds, quota, err := holdoffConfig(c.Holdoff, hosts)
 	return admission.Config{
 		Mode:      admission.Mode(c.Mode),
 		Adaptive:  c.Limits.Mode == config.LimitAdaptive,

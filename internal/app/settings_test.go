@@ -16,7 +16,7 @@ import (
 )
 
 func TestDefaultsAreTheSameEverywhere(t *testing.T) {
-	decision, err := admissionConfig(config.Default())
+	decision, err := admissionConfig(config.Default(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestEverySettingArrives(t *testing.T) {
 	whole := wantDecision.Breakers.Others
 	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 50, 20, 34
 	wantDecision.Breakers.Ironic = whole
-	decision, err := admissionConfig(c)
+	decision, err := admissionConfig(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,9 +96,9 @@ type Holdoff struct {
 // Breaker says when failures stop new hosts (docs/behaviour.md).
 type Breaker struct {
 	Enabled            bool          `set:"breakerEnabled" def:"true" basic:"" restart:"" help:"many failures stop new hosts for a while"`
-	Threshold          int           `set:"breakerThreshold" def:"10" is:"2..1000" restart:"" help:"failures of different hosts that open the breaker of the whole Ironic"`
-	RecoveryTimeout    time.Duration `set:"breakerRecoveryTimeout" def:"15m" is:"1ms..720h" restart:"" help:"an open breaker lets the first probes through after this"`
-	RateLimitPerMinute int           `set:"breakerRateLimitPerMinute" def:"0" is:"0..10000" restart:"" help:"hosts that may start within any 60 s; 0 = no limit"`
+	Threshold          int           `set:"breakerThreshold" def:"10" is:"2..1000" help:"failures of different hosts that open the breaker of the whole Ironic"`
+	RecoveryTimeout    time.Duration `set:"breakerRecoveryTimeout" def:"15m" is:"1ms..720h" help:"an open breaker lets the first probes through after this"`
+	RateLimitPerMinute int           `set:"breakerRateLimitPerMinute" def:"0" is:"0..10000" help:"hosts that may start within any 60 s; 0 = no limit"`
 }
 
 // Listen holds host:port of the listeners.

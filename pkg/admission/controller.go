@@ -97,35 +97,26 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, learned sizing
 	return nil
 }
 
-// change edits the settings in force; if the result is not valid, nothing changes.
-func (c *Controller) change(edit func(*Config)) error {
+// Reconfigure changes Mode, Slots, Turns, Holdoff, MaxFailed, and the numbers of Breakers where there are some, while
+// running: all, or nothing with an error. Nobody loses a slot, a place or a permit.
+func (c *Controller) Reconfigure(now time.Time, to Config) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	cfg := c.cfg
-	edit(&cfg)
+	cfg.Mode, cfg.Slots, cfg.Turns, cfg.Holdoff, cfg.MaxFailed = to.Mode, to.Slots, to.Turns, to.Holdoff, to.MaxFailed
+	if cfg.Breakers != nil && to.Breakers != nil {
+		cfg.Breakers = to.Breakers
+	}
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
 	c.cfg = cfg.settings()
 	c.revision.Add(1)
-	return nil
-}
-
-// Reconfigure changes slots and order while running: all, or nothing with an error. No lower limit takes a slot away.
-func (c *Controller) Reconfigure(now time.Time, of slots.Config, turns Turns) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.change(func(cfg *Config) { cfg.Slots, cfg.Turns = of, turns }); err != nil {
+	if err := c.policy.configure(now, c.cfg); err != nil {
 		return err
 	}
 	fit(now, c.limiters, c.cfg)
 	return c.resize(now)
-}
-
-// SetMode says from now on whether a refusal is given or only counted. Nobody loses a slot or a place; the error names
-// a mode that is none.
-func (c *Controller) SetMode(mode Mode) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.change(func(cfg *Config) { cfg.Mode = mode })
 }
 
 // resize puts the limits in force that the Limiters say.

@@ -72,6 +72,18 @@ func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 	return p, nil
 }
 
+// configure changes what may change while running, also for hosts that have failed already.
+func (p *policy) configure(now time.Time, cfg Config) error {
+	err := p.book.Configure(cfg.Holdoff)
+	if b := cfg.Breakers; b != nil {
+		p.rate = b.Ironic.RateLimitPerMinute
+		err = errors.Join(err, p.set.Configure(b.Others, map[string]breaker.Config{ScopeIronic: b.Ironic}))
+	}
+	p.quota = cfg.MaxFailed
+	p.countPools(now)
+	return err
+}
+
 // scopes lists the scopes of a host, as far as it is known where it belongs. Hosts without a conductor group are one
 // too, but where nobody has one they are the whole Ironic.
 func (p *policy) scopes(h *slots.Host) []breaker.Scope {

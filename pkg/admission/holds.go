@@ -125,20 +125,3 @@ func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string)
 	c.revision.Add(1)
 	return answer, nil
 }
-
-// SetHoldoff changes the hold-off while running, also for hosts that have failed already: all, or nothing with an
-// error.
-func (c *Controller) SetHoldoff(now time.Time, cfg holdoff.Config, maxFailed holdoff.Quota) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	err := c.change(func(all *Config) { all.Holdoff, all.MaxFailed = cfg, maxFailed })
-	if err == nil {
-		err = c.policy.book.Configure(c.cfg.Holdoff)
-	}
-	if err != nil {
-		return err
-	}
-	c.policy.quota = c.cfg.MaxFailed
-	c.policy.countPools(now)
-	return nil
-}

@@ -224,9 +224,10 @@ func (s *stage) other(verb string, words []string) (string, error) {
 		return "", err
 	case "limit":
 		err := s.configure(&s.cfg, "limit="+words[0])
-		return "", errors.Join(err, s.Reconfigure(s.now, s.cfg.Slots, s.cfg.Turns))
+		return "", errors.Join(err, s.Reconfigure(s.now, s.cfg))
 	case "mode":
-		return "", s.SetMode(admission.Mode(words[0]))
+		s.cfg.Mode = admission.Mode(words[0])
+		return "", s.Reconfigure(s.now, s.cfg)
 	default:
 		return "", fmt.Errorf("nobody knows what to %q", verb)
 	}

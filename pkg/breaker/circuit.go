@@ -46,11 +46,7 @@ func (s *Set) newPermit(list []*circuit) *Permit {
 }
 
 func (s *Set) newCircuit(scope Scope) *circuit {
-	cfg, known := s.kinds[scope.Kind]
-	if !known {
-		cfg = s.base
-	}
-	return &circuit{cfg: cfg, scope: scope, state: Closed, bad: map[string]badHost{}}
+	return &circuit{cfg: s.config(scope), scope: scope, state: Closed, bad: map[string]badHost{}}
 }
 
 // tick makes happen in c what happens by time alone.

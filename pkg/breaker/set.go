@@ -31,6 +31,19 @@ type Event struct {
 // onChange hears every change of state while the method runs that causes it, and must not call the Set; nil hears nothing.
 // An error names every fault.
 func New(base Config, kinds map[string]Config, onChange func(Event)) (*Set, error) {
+	if onChange == nil {
+		onChange = func(Event) {}
+	}
+	s := &Set{onChange: onChange, circuits: map[Scope]*circuit{}}
+	if err := s.Configure(base, kinds); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Configure changes the settings of all scopes, as New takes them: all, or nothing with an error. Starts, failures and
+// permits stay, and what is OPEN ends when it would have.
+func (s *Set) Configure(base Config, kinds map[string]Config) error {
 	errs := []error{base.Validate()}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		if err := kinds[kind].Validate(); err != nil {
@@ -38,12 +51,20 @@ func New(base Config, kinds map[string]Config, onChange func(Event)) (*Set, erro
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return err
 	}
-	if onChange == nil {
-		onChange = func(Event) {}
+	s.base, s.kinds = base, maps.Clone(kinds)
+	for _, c := range s.inOrder {
+		c.cfg = s.config(c.scope)
 	}
-	return &Set{base: base, kinds: maps.Clone(kinds), onChange: onChange, circuits: map[Scope]*circuit{}}, nil
+	return nil
+}
+
+func (s *Set) config(of Scope) Config {
+	if cfg, known := s.kinds[of.Kind]; known {
+		return cfg
+	}
+	return s.base
 }
 
 // CanProvision returns a permit when every scope allows it, and counts a start in each. Otherwise it takes nothing and returns

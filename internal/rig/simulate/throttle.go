@@ -16,6 +16,7 @@ type throttle struct {
 	s *sim
 	c *admission.Controller
 
+	cfg    admission.Config
 	opened bool // a breaker, some time
 }
 
@@ -35,6 +36,7 @@ func newThrottle(s *sim) (*throttle, error) {
 	if t.c, err = admission.New(cfg, s.clock); err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
+	t.cfg = cfg
 	return t, nil
 }
 
@@ -50,7 +52,8 @@ func (s *sim) relimit() error {
 	if !ok {
 		return nil // no other rule has a limit that changes
 	}
-	return t.c.Reconfigure(s.clock, slotsWith(s.opt.Limit), s.opt.Turns)
+	t.cfg.Slots = slotsWith(s.opt.Limit)
+	return t.c.Reconfigure(s.clock, t.cfg)
 }
 
 // notices are what the ledger tells of slots.

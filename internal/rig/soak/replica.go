@@ -167,10 +167,7 @@ func (r *replica) reload() {
 		return
 	}
 	r.heeds(w.cfg)
-	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots, w.cfg.Turns); err != nil {
-		w.failf("replica %d: %v", r.n, err)
-	}
-	if err := r.c.SetHoldoff(r.clock(), w.cfg.Holdoff, w.cfg.MaxFailed); err != nil {
+	if err := r.c.Reconfigure(r.clock(), w.cfg); err != nil {
 		w.failf("replica %d: %v", r.n, err)
 	}
 	w.tellf("replica %d reloads: %+v", r.n, w.cfg.Slots.Limits)
