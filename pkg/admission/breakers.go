@@ -91,7 +91,7 @@ func (c *Controller) byHand(
 	defer c.mu.Unlock()
 	of, err := breaker.ParseScope(scope)
 	if err != nil || !slices.Contains(api.ScopeKinds(), of.Kind) || (of.Kind == ScopeIronic) != (of.Name == "") {
-		rule := "must be ironic, group:NAME or image:CHECKSUM"
+		rule := "must be ironic or group:NAME"
 		return api.BreakerAnswer{}, &api.FieldError{Field: "scope", Value: scope, Rule: rule}
 	}
 	if !slices.Contains(c.policy.watch, of.Kind) {

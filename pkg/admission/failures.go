@@ -40,7 +40,6 @@ type policy struct {
 const (
 	ScopeIronic = "ironic"
 	ScopeGroup  = "group"
-	ScopeImage  = "image"
 )
 
 // DefaultGroup names the scope of nodes without a conductor group.
@@ -95,9 +94,6 @@ func (p *policy) scopes(h *slots.Host) []breaker.Scope {
 	p.grouped = p.grouped || h.Group != ""
 	if slices.Contains(p.watch, ScopeGroup) && (h.Group != "" || h.Known() && (p.grouped || p.shut[group])) {
 		out = append(out, group)
-	}
-	if slices.Contains(p.watch, ScopeImage) && h.Node != nil && h.Node.Image != "" {
-		out = append(out, breaker.Scope{Kind: ScopeImage, Name: h.Node.Image})
 	}
 	return out
 }

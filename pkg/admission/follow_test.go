@@ -58,11 +58,6 @@ var consequences = []situation{
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=y; +1m poll => a:failed
 		ask c provision               => granted
 		ironic b deploying agent; +5s poll; ironic b deploy_failed error=x; +1m poll => b:failed ironic:OPEN`},
-	{"an image that fails everywhere", "images limit=9", `
-		ironic h1..h3 deploying agent image=bad; +5s poll; ironic h1..h3 deploy_failed error=x; +5s poll => image:bad:OPEN
-		ironic a available image=bad; ironic b available image=good; ask a provision; ask b provision; poll
-		ask a provision               => breaker-open
-		ask b provision               => granted`},
 	{"a node that is gone leaves hold and errors behind, and its host starts as a new one", "holdoff=1h", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll
 		ask a provision               => hold

@@ -83,8 +83,6 @@ func (s *stage) configure(c *admission.Config, word string) error {
 		c.MaxFailed, err = holdoff.ParseQuota(value)
 	case "breaker": // of all Ironic
 		c.Breakers.Ironic.FailureThreshold, c.Breakers.Ironic.RatioPercent, c.Breakers.Ironic.RatioMinimum = n, 0, 0
-	case "images":
-		c.Breakers.Scopes = append(c.Breakers.Scopes, admission.ScopeImage)
 	case "rate":
 		c.Breakers.Ironic.RateLimitPerMinute = n
 	case "observe":

@@ -89,8 +89,6 @@ func scopeWord(s breaker.Scope) string {
 	switch {
 	case s.Kind == ScopeIronic:
 		return "all of Ironic"
-	case s.Kind == ScopeImage:
-		return fmt.Sprintf("the hosts that get image %q", s.Name)
 	case s.Name == DefaultGroup:
 		return poolWord("")
 	}

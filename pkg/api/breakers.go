@@ -20,7 +20,7 @@ type Breaker struct {
 	LastStateChange     time.Time `json:"lastStateChange,omitzero"`
 	TimeToRecovery      float64   `json:"timeToRecoverySeconds"` // 0 unless OPEN
 
-	// Scope is what it watches: "ironic", "group:rack1" (a conductor group), "image:<checksum>".
+	// Scope is what it watches: "ironic", or "group:rack1" (a conductor group).
 	Scope string `json:"scope"`
 	// Mode is consecutive or window.
 	Mode string `json:"mode"`

@@ -27,7 +27,7 @@ type OutcomeCount struct {
 
 // ScopeKinds lists the kinds of scopes that a breaker can watch: a scope is "ironic", or begins with another of them
 // and a colon.
-func ScopeKinds() []string { return []string{"ironic", "group", "image"} }
+func ScopeKinds() []string { return []string{"ironic", "group"} }
 
 // BreakerStates lists the states of a breaker.
 func BreakerStates() []string { return []string{"CLOSED", "OPEN", "HALF_OPEN"} }

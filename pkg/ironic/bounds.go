@@ -42,7 +42,7 @@ const nodeBytes = 224
 func (n Node) size() int64 {
 	return int64(nodeBytes + len(n.UUID) + len(n.Name) + len(n.ProvisionUpdatedAt) + len(n.AgentHeartbeat) +
 		len(n.State) + len(n.TargetState) + len(n.ConductorGroup) + len(n.BootInterface) + len(n.Fault) +
-		len(n.LastError) + len(n.InstanceUUID) + len(n.Image))
+		len(n.LastError) + len(n.InstanceUUID))
 }
 
 // hold adds nodes to what is held of lists so far: an Ironic that answers without end must not fill our memory.

@@ -59,9 +59,6 @@ func NewClient(s Settings) (*Client, error) {
 	service.UserAgent.Prepend("ironic-throttle")
 	fields := "uuid,name,provision_state,target_provision_state,provision_updated_at,driver_internal_info,maintenance," +
 		"last_error,instance_uuid,boot_interface,reservation,fault,conductor_group"
-	if s.Images {
-		fields += ",instance_info"
-	}
 	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, fields: fields}, nil
 }
 

@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,11 +155,6 @@ type nodeRow struct {
 		AgentURL  string `json:"agent_url"`
 		Heartbeat string `json:"agent_last_heartbeat"`
 	} `json:"driver_internal_info"`
-	Instance struct {
-		Hash     string `json:"image_os_hash_value"`
-		Checksum string `json:"image_checksum"`
-		Source   string `json:"image_source"`
-	} `json:"instance_info"`
 }
 
 // node takes a row and returns what the throttle keeps of it. A row that names no node is an error: somebody is there,
@@ -183,9 +177,6 @@ func (in *document) node() Node {
 		Maintenance: r.Maintenance, Fault: shared(r.Fault), LastError: kept(r.LastError, maxErrorLen),
 		InstanceUUID: kept(r.InstanceUUID, maxTextLen),
 	}
-	if image := cmp.Or(r.Instance.Hash, r.Instance.Checksum, r.Instance.Source); image != "" {
-		n.Image = withoutSecrets(kept(image, maxTextLen))
-	}
 	return n
 }
 
@@ -205,16 +196,3 @@ func kept(text string, limit int) string {
 
 // shared is a text to keep that other rows have as well: it is in memory once.
 func shared(text string) string { return unique.Make(kept(text, maxTextLen)).Value() }
-
-// withoutSecrets takes user, password and query out of what resembles a URL, as where an image comes from may; other
-// texts stay.
-func withoutSecrets(text string) string {
-	scheme, rest, isURL := strings.Cut(text, "://")
-	if !isURL {
-		return text
-	}
-	rest, _, _ = strings.Cut(rest, "?")
-	rest, _, _ = strings.Cut(rest, "#")
-	host, path, _ := strings.Cut(rest, "/")
-	return strings.TrimSuffix(scheme+"://"+host[strings.LastIndexByte(host, '@')+1:]+"/"+path, "/")
-}

@@ -163,23 +163,6 @@ func TestDecodeCaptures(t *testing.T) {
 	}
 }
 
-func TestImageIsNamedByItsHashAndNeverByAPassword(t *testing.T) {
-	for info, want := range map[string]string{
-		`{"image_os_hash_value": "d41d", "image_checksum": "c", "image_source": "http://h/i"}`:      "d41d",
-		`{"image_checksum": "c", "image_source": "http://h/i"}`:                                     "c",
-		`{"image_checksum": 7, "image_source": "https://u:secret@h:8443/a@b/i.qcow2?key=secret#f"}`: "https://h:8443/a@b/i.qcow2",
-		`{"image_source": "http://u:secret@h?k=secret"}`:                                            "http://h",
-		`{"image_source": "http://h/i/"}`:                                                           "http://h/i",
-		`{"image_source": "glance-uuid"}`:                                                           "glance-uuid",
-		`{}`:                                                                                        "", `null`: "", `"text"`: "", `[1]`: "",
-	} {
-		n, err := decodeNode(strings.NewReader(`{"uuid": "u", "driver": "redfish", "instance_info": ` + info + `}`))
-		if err != nil || n.Image != want {
-			t.Errorf("%s: image %q, %v; want %q", info, n.Image, err, want)
-		}
-	}
-}
-
 // pageOf writes nodes as Ironic would.
 func pageOf(nodes []Node) []byte {
 	rows := []map[string]any{}
@@ -193,7 +176,6 @@ func pageOf(nodes []Node) []byte {
 			"provision_updated_at": n.ProvisionUpdatedAt, "driver_internal_info": info, "conductor_group": n.ConductorGroup,
 			"boot_interface": n.BootInterface, "maintenance": n.Maintenance, "fault": n.Fault,
 			"last_error": n.LastError, "instance_uuid": n.InstanceUUID,
-			"instance_info": map[string]any{"image_source": n.Image},
 		})
 	}
 	b, _ := json.Marshal(map[string]any{"nodes": rows})
@@ -247,8 +229,8 @@ func FuzzFault(f *testing.F) {
 func TestTextsAreVisible(t *testing.T) {
 	evil := `a\nb\u001b[2J\u009b31m\u202ec` + "\x7f\u0085d\u00e9"
 	want := "a b [2J 31m c  dé"
-	n := one(t, `{"uuid": "u", "name": "`+evil+`", "conductor_group": "`+evil+`", "driver": "`+evil+`", "last_error": "`+evil+`", "instance_info": {"image_source": "`+evil+`"}}`)
-	for name, got := range map[string]string{"name": n.Name, "group": n.ConductorGroup, "error": n.LastError, "image": n.Image} {
+	n := one(t, `{"uuid": "u", "name": "`+evil+`", "conductor_group": "`+evil+`", "driver": "`+evil+`", "last_error": "`+evil+`"}`)
+	for name, got := range map[string]string{"name": n.Name, "group": n.ConductorGroup, "error": n.LastError} {
 		if got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

@@ -17,7 +17,6 @@ type Node struct {
 	AgentHeartbeat     string // driver_internal_info.agent_last_heartbeat
 	Locked             bool   // a conductor holds the lock on the node (reservation)
 	ConductorGroup     string
-	Image              string // what tells the image from others (instance_info); empty unless Settings.Images
 	BootInterface      string
 	Maintenance        bool
 	Fault              string

@@ -37,7 +37,6 @@ type Settings struct {
 	Locate func(ctx context.Context) (Access, error)
 
 	CountExtras bool // the service and hold states are asked for too, where this Ironic knows them
-	Images      bool // Node.Image is asked for
 
 	Transport http.RoundTripper // replaces the network, and with it all TLS settings
 	Log       *slog.Logger      // gets the few lines that the client has to say; nil is silence

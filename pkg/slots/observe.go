@@ -96,7 +96,7 @@ func (l *Ledger) shared(n *ironic.Node) *ironic.Node {
 		return n
 	}
 	same := ironic.Node{
-		State: n.State, ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface, Image: n.Image, AgentURL: n.AgentURL, Locked: n.Locked,
+		State: n.State, ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface, AgentURL: n.AgentURL, Locked: n.Locked,
 	}
 	if l.idle[same] == nil {
 		if len(l.idle) >= maxShared {

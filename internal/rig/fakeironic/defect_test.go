@@ -17,9 +17,6 @@ func TestDefectImage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, _ := w.Node(t0, id); n.Image != image {
-			t.Errorf("image %q is told as %q", image, n.Image)
-		}
 		ids = append(ids, id)
 	}
 	defects(t, w, 0, Defect{Kind: DefectImage, Part: "bad"})

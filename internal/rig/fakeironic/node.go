@@ -138,7 +138,7 @@ func (n *node) public(f *face) ironic.Node {
 		AgentHeartbeat: f.beatText.of(f.agentBeat, ""), Locked: f.locked || n.fate.pinned,
 		ConductorGroup: n.attrs.group, BootInterface: n.attrs.boot,
 		Maintenance: f.maintenance, Fault: f.fault, LastError: f.lastError,
-		InstanceUUID: n.attrs.instance, Image: n.attrs.checksum,
+		InstanceUUID: n.attrs.instance,
 	}
 	return out
 }

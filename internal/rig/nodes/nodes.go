@@ -107,8 +107,6 @@ func (n *node) edit(now time.Time, key, value string) bool {
 		n.LastError = spaced(value)
 	case "group":
 		n.ConductorGroup = value
-	case "image":
-		n.Image = value
 	case "boot":
 		n.BootInterface = value
 	case "called":

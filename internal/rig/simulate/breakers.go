@@ -44,7 +44,7 @@ func (o *Options) breakerFaults() []error {
 	}
 	for _, scope := range b.Scopes {
 		if known := api.ScopeKinds(); !slices.Contains(known, scope) {
-			bad("--breaker-scopes %q: must be ironic, group or image%s", scope, didYouMean(scope, known))
+			bad("--breaker-scopes %q: must be ironic or group%s", scope, didYouMean(scope, known))
 		}
 	}
 	return errs
@@ -71,7 +71,7 @@ func (t *throttle) probes(h *host) bool {
 // within tells whether h belongs to a scope, as it is written.
 func (h *host) within(scope string) bool {
 	switch scope {
-	case admission.ScopeIronic, admission.ScopeGroup + ":" + h.group, admission.ScopeImage + ":" + h.image:
+	case admission.ScopeIronic, admission.ScopeGroup + ":" + h.group:
 		return true
 	}
 	return false

@@ -25,9 +25,9 @@ func (g *Grid) failureFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&g.Images, "images", g.Images, "images that the hosts get, in turn; the first is the bad one")
 	fs.StringSliceVar(&g.Breaker, "breaker", g.Breaker, "circuit breakers of the throttle: on or off; both are compared")
 	fs.IntVar(&own.Ironic.FailureThreshold, "breaker-threshold", own.Ironic.FailureThreshold, "hosts failing in a row that open the breaker of the whole Ironic (IRONIC_THROTTLE_BREAKER_THRESHOLD)")
-	fs.IntVar(&own.Others.FailureThreshold, "breaker-group-threshold", own.Others.FailureThreshold, "the same of one conductor group, or image")
+	fs.IntVar(&own.Others.FailureThreshold, "breaker-group-threshold", own.Others.FailureThreshold, "the same of one conductor group")
 	fs.Var(recoveryFlag{&own}, "breaker-recovery", "time without starts before hosts are tried again (IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
-	fs.StringSliceVar(&own.Scopes, "breaker-scopes", own.Scopes, "what has breakers: ironic, group, image")
+	fs.StringSliceVar(&own.Scopes, "breaker-scopes", own.Scopes, "what has breakers: ironic, group")
 	fs.Var((*durationsFlag)(&g.Holdoffs), "holdoff", "how long a failed host is left alone (IRONIC_THROTTLE_FAILED_HOST_HOLDOFF); several are compared")
 }
 
