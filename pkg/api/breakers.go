@@ -8,7 +8,7 @@ type Breakers struct {
 	Breakers []Breaker `json:"breakers"` // by scope
 }
 
-// Breaker is the circuit breaker of one scope. The first nine fields are those of the proposal, durations in seconds.
+// Breaker is the circuit breaker of one scope. Durations are in seconds.
 type Breaker struct {
 	State               string    `json:"state"` // CLOSED, OPEN, HALF_OPEN
 	RecentFailures      int       `json:"recentFailures"`

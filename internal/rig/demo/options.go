@@ -57,7 +57,7 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle or bmo (its present rule)")
 	fs.DurationVar(&o.Duration, "duration", o.Duration, "end after so much simulated time; 0: when all hosts are provisioned")
 	fs.StringVar(&o.Scenario, "scenario", o.Scenario, "what goes wrong with all hosts: bad-image (until --fixed-after); simulate has more")
-	fs.DurationVar(&o.FixedAfter, "fixed-after", o.FixedAfter, "simulated time after which the bad image is mended")
+	fs.DurationVar(&o.FixedAfter, "fixed-after", o.FixedAfter, "simulated time after which the bad image is repaired")
 	fs.StringVar(&o.Breaker, "breaker", o.Breaker, "circuit breakers of the throttle: on or off")
 	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
