@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the BareMetal Operator that the tests run, as it was released, from Go modules
 # alone, of the version in go.mod beside this file; its CustomResourceDefinitions are
-# copied beside it. They land in a folder that git ignores, named by the version; a second
-# run has nothing to do.
+# copied beside it. They land in a folder of the user's cache, named by the version, which all
+# clones share; a second run has nothing to do.
 #
 # Prints the folder. Cold it takes about six minutes on two cores.
 set -eu
@@ -12,7 +12,7 @@ go=${GO:-go}
 module=github.com/metal3-io/baremetal-operator
 version=$(sed -n "s|^.*$module \(v[0-9.]*\).*|\1|p" go.mod)
 [ -n "$version" ] || { echo "install-bmo: go.mod names no version of $module" >&2; exit 1; }
-folder=$(cd ../.. && pwd)/bin/bmo-$version
+folder=${XDG_CACHE_HOME:-$HOME/.cache}/ironic-throttle/bmo-$version
 mkdir -p "$folder"
 
 if ! [ -d "$folder/crds" ]; then
@@ -20,7 +20,7 @@ if ! [ -d "$folder/crds" ]; then
 	mkdir -p "$folder/.crds.$$"
 	cp "$source"/config/base/crds/bases/*.yaml "$folder/.crds.$$/"
 	chmod u+w "$folder/.crds.$$"/*
-	mv "$folder/.crds.$$" "$folder/crds" # whole or not at all
+	mv -T "$folder/.crds.$$" "$folder/crds" || [ -d "$folder/crds" ] # whole or not at all
 fi
 if ! [ -x "$folder/baremetal-operator" ]; then
 	echo "install-bmo: building baremetal-operator of $version" >&2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds what the tests run as a Kubernetes: kube-apiserver and etcd, from Go
-# modules alone, of the versions in go.mod beside this file. They land in a folder that
-# git ignores, named by the version; a second run has nothing to do.
+# modules alone, of the versions in go.mod beside this file. They land in a folder of the user's
+# cache, named by the version, which all clones share; a second run has nothing to do.
 #
 # Prints the folder, for KUBEBUILDER_ASSETS. Cold it takes about five minutes on two
 # cores and 2.2 GB of build cache.
@@ -11,7 +11,7 @@ cd "$(dirname "$0")"
 go=${GO:-go}
 version=$(sed -n 's|^.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' go.mod)
 [ -n "$version" ] || { echo "install-kube: go.mod names no version of k8s.io/kubernetes" >&2; exit 1; }
-assets=$(cd ../.. && pwd)/bin/kube-$version
+assets=${XDG_CACHE_HOME:-$HOME/.cache}/ironic-throttle/kube-$version
 
 # The server tells its version by these; without them it would be v0.0.0-master.
 minor=${version#v*.}

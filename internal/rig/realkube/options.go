@@ -12,7 +12,7 @@ import (
 // Options say which API server to run. The zero value is a good one.
 type Options struct {
 	// Assets is the folder with etcd and kube-apiserver. Empty: the environment's
-	// KUBEBUILDER_ASSETS, else what hack/kube/install.sh has built below this module.
+	// KUBEBUILDER_ASSETS, else what hack/kube/install.sh has built in the user's cache.
 	Assets string
 	// Dir is where the scratch folder is made; empty: the system's place for temporary
 	// files.
@@ -60,13 +60,17 @@ func builtAssets() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("folder of kube-apiserver: %w", err)
+	}
 	mod, err := os.ReadFile(filepath.Join(root, "hack", "kube", "go.mod"))
 	if err != nil {
 		return "", fmt.Errorf("version of Kubernetes: %w", err)
 	}
 	for line := range strings.Lines(string(mod)) {
 		if words := strings.Fields(line); len(words) >= 2 && words[0] == "k8s.io/kubernetes" {
-			return filepath.Join(root, "bin", "kube-"+words[1]), nil
+			return filepath.Join(cache, "ironic-throttle", "kube-"+words[1]), nil
 		}
 	}
 	return "", errors.New("version of Kubernetes: hack/kube/go.mod does not require k8s.io/kubernetes")
