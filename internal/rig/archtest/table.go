@@ -221,7 +221,6 @@ var table = map[string]imports{
 
 	// The house itself.
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
-	"hack/testsum":          {},
 	"hack/mutants":          {},
 	"hack/soak":             {house: []string{"internal/rig/soak"}},
 	"hack/sabotage":         {},
