@@ -122,7 +122,7 @@ func TestObserveNeedsNoAPIServer(t *testing.T) {
 // The gateway of a process that does not lead asks Ironic for nothing, and the ledger of
 // holds is not written by it.
 func TestGatewayAndHoldsKnowWhoLeads(t *testing.T) {
-	for _, mode := range []config.Mode{config.Enforce, config.Observe} {
+	for _, mode := range []string{config.Enforce, config.Observe} {
 		fleet := fakeironic.DefaultOptions()
 		fleet.Fleet.Nodes = 1
 		world, err := fakeironic.NewWorld(fleet, time.Now())

@@ -29,7 +29,7 @@ func crowd(o *fakeironic.Options) {
 
 // limited gives the App a ceiling, and a file for the holds; "" = none. Storms last for hours here,
 // and most of what they cost to play are polls: these are rare.
-func limited(mode config.LimitMode, ceiling int, file string) func(*Options, *fakeironic.Server) {
+func limited(mode string, ceiling int, file string) func(*Options, *fakeironic.Server) {
 	return func(o *Options, _ *fakeironic.Server) {
 		o.Config.View.PollInterval = 15 * time.Second
 		o.Config.Limits.Total, o.Config.Limits.Mode, o.Config.Holdoff.File = ceiling, mode, file
@@ -93,7 +93,7 @@ func TestTheLimitSurvivesARestart(t *testing.T) {
 		}
 	})
 	for _, row := range []struct {
-		mode          config.LimitMode
+		mode          string
 		ceiling, want int
 	}{{config.LimitFixed, 60, 60}, {config.LimitAdaptive, 60, found}, {config.LimitAdaptive, found - 5, found - 5}} {
 		play(t, limited(row.mode, row.ceiling, path), func(s *stage) {
