@@ -30,7 +30,7 @@ func TestGatewayStorm(t *testing.T) {
 		if sum.SlotUse < 0.95 { // a slot idles until somebody asks
 			t.Errorf("slot use %v, want 0.95 at least", sum.SlotUse)
 		}
-		c, s := b.bmo.Counts(), b.now().gateway.Stats()
+		c, s := b.bmo.Totals(), b.now().gateway.Stats()
 		if c.Errors != 0 || c.Gone != 0 || s.Failed != 0 || s.Refused == 0 || b.answers[http.StatusConflict] != int(s.Refused) {
 			t.Errorf("operator %+v, gateway %+v, answers %v", c, s, b.answers)
 		}
@@ -45,7 +45,7 @@ func TestGatewayStorm_ownLimit(t *testing.T) {
 		b := newBubble(t, bubbleOptions(14, 4), 1.5, 4)
 		sum := b.run()
 		b.holds(sum)
-		if c := b.bmo.Counts(); sum.SlotUse < 0.85 || c.Refusals == 0 || c.Errors != 0 {
+		if c := b.bmo.Totals(); sum.SlotUse < 0.85 || c.Refusals == 0 || c.Errors != 0 {
 			t.Errorf("slot use %v, operator %+v", sum.SlotUse, c)
 		}
 	})
@@ -109,7 +109,7 @@ func TestIronicAway(t *testing.T) {
 		if s := b.now().gateway.Stats(); s.Failed < 20 || b.answers[http.StatusBadGateway] != int(s.Failed) {
 			t.Errorf("gateway %+v, answers %v", s, b.answers)
 		}
-		if b.bmo.Counts().Gone == 0 {
+		if b.bmo.Totals().Gone == 0 {
 			t.Error("the operator never took Ironic for away")
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -27,7 +27,7 @@ type bubble struct {
 	fleet  []host
 	ironic *fakeironic.Server
 	wire   *wire
-	bmo    *fakebmo.Operator
+	bmo    *bmo.Operator
 	meter  *meter
 	ended  chan struct{} // closed when all hosts are through
 	parts  sync.WaitGroup
@@ -50,13 +50,13 @@ func newBubble(t *testing.T, o Options, hosts float64, limit int) *bubble {
 	}
 	b.ironic = fakeironic.NewServer(world, time.Now)
 	b.wire = newWire(b.ironic.Transport(), o.Seed)
-	client, err := fakebmo.NewClient("http://gateway.test", b)
+	client, err := bmo.NewClient("http://gateway.test", b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	op := operatorOptions(o, b.fleet)
-	op.Ironic, op.Capacity, op.Speed, op.Timings.Act = client, fakebmo.BuiltIn(client, limit), 1, fakebmo.Span{}
-	if b.bmo, err = fakebmo.New(op); err != nil {
+	op.Ironic, op.Capacity, op.Speed, op.Timings.Act = client, bmo.BuiltIn(client, limit), 1, bmo.Span{}
+	if b.bmo, err = bmo.New(op); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.start(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 )
 
 // gatewayOperator replaces the stage's operator by one that knows the gateway only,
@@ -32,7 +32,7 @@ func (k *killStorm) gatewayOperator() error {
 	o := operatorOptions(k.opt, k.fleet)
 	o.Timings = timings(ViaGateway)
 	return k.newOperator("http://"+k.config.Gateway.Listen, o, &http.Transport{MaxIdleConnsPerHost: o.Workers},
-		func(c *fakebmo.Client) fakebmo.Capacity { return fakebmo.BuiltIn(c, farAbove) })
+		func(c *bmo.Client) bmo.Capacity { return bmo.BuiltIn(c, farAbove) })
 }
 
 // slowPuts is an Ironic that takes its time before a host begins to work, so that

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
@@ -83,8 +83,8 @@ func newHoldStorm(t *testing.T, o Options) (*killStorm, *promises) {
 	operator := operatorOptions(o, k.fleet)
 	operator.MaxProvisioningRetries = 0
 	way := &promisedPuts{k.way(o.Workers), watch}
-	if err := k.newOperator(k.url, operator, way, func(*fakebmo.Client) fakebmo.Capacity {
-		return fakebmo.Throttle(asker{k.asker, k.tale})
+	if err := k.newOperator(k.url, operator, way, func(*bmo.Client) bmo.Capacity {
+		return bmo.Throttle(asker{k.asker, k.tale})
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ type asker struct {
 	*tale
 }
 
-// IsReady implements fakebmo.Asker.
+// IsReady implements bmo.Asker.
 func (k asker) IsReady(ctx context.Context, ask api.Ask) (api.Answer, error) {
 	k.mu.Lock()
 	life := k.life // an answer that arrives after a kill was given before it

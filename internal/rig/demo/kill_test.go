@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -127,9 +127,9 @@ func newKillStorm(t *testing.T, o Options, binary string) *killStorm {
 func (k *killStorm) checkOperator() error {
 	o := operatorOptions(k.opt, k.fleet)
 	settle := time.Duration(float64(k.config.Leases.StartupSettle) * k.opt.Speed)
-	o.Timings.Act = fakebmo.Span{Min: settle / 30, Max: settle / 3}
+	o.Timings.Act = bmo.Span{Min: settle / 30, Max: settle / 3}
 	return k.newOperator(k.url, o, k.way(o.Workers),
-		func(*fakebmo.Client) fakebmo.Capacity { return fakebmo.Throttle(asker{k.asker, k.tale}) })
+		func(*bmo.Client) bmo.Capacity { return bmo.Throttle(asker{k.asker, k.tale}) })
 }
 
 // way is the operator's to Ironic.
@@ -138,17 +138,17 @@ func (k *killStorm) way(workers int) *puts {
 }
 
 func (k *killStorm) newOperator(
-	endpoint string, o fakebmo.Options, way http.RoundTripper, rule func(*fakebmo.Client) fakebmo.Capacity,
+	endpoint string, o bmo.Options, way http.RoundTripper, rule func(*bmo.Client) bmo.Capacity,
 ) (err error) {
 	if k.asker, err = api.NewClient("http://" + k.config.Listen.API); err != nil {
 		return err
 	}
-	if o.Ironic, err = fakebmo.NewClient(endpoint, way); err != nil {
+	if o.Ironic, err = bmo.NewClient(endpoint, way); err != nil {
 		return err
 	}
 	k.idle = append(k.idle, k.asker.CloseIdleConnections, o.Ironic.CloseIdleConnections)
 	o.Capacity = rule(o.Ironic)
-	k.bmo, err = fakebmo.New(o)
+	k.bmo, err = bmo.New(o)
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -22,7 +22,7 @@ type stage struct {
 	ironic *fakeironic.Server
 	url    string   // of the fake Ironic
 	app    *app.App // nil without a throttle
-	bmo    *fakebmo.Operator
+	bmo    *bmo.Operator
 	fault  fault // of whoever watches the storm
 
 	ctx    context.Context // of all parts
@@ -83,7 +83,7 @@ func (s *stage) run(ctx context.Context, part func(context.Context) error) <-cha
 }
 
 func (s *stage) newOperator() error {
-	client, err := fakebmo.NewClient(s.endpoint(), nil)
+	client, err := bmo.NewClient(s.endpoint(), nil)
 	if err != nil {
 		return err
 	}
@@ -94,17 +94,17 @@ func (s *stage) newOperator() error {
 	}
 	o := operatorOptions(s.opt, s.fleet)
 	o.Ironic, o.Capacity = client, rule
-	s.bmo, err = fakebmo.New(o)
+	s.bmo, err = bmo.New(o)
 	return err
 }
 
 // operatorOptions are all but the way to Ironic and the rule.
-func operatorOptions(o Options, fleet []host) fakebmo.Options {
-	hosts := make([]fakebmo.Host, len(fleet))
+func operatorOptions(o Options, fleet []host) bmo.Options {
+	hosts := make([]bmo.Host, len(fleet))
 	for i, h := range fleet {
 		hosts[i] = h.Host
 	}
-	return fakebmo.Options{
+	return bmo.Options{
 		Hosts: hosts, Workers: o.Workers, Timings: timings(o.Via), Speed: o.Speed, Seed: o.Seed, MaxProvisioningRetries: 5,
 	}
 }
@@ -117,19 +117,19 @@ func (s *stage) endpoint() string {
 	return s.url
 }
 
-func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
+func (s *stage) rule(c *bmo.Client) (bmo.Capacity, error) {
 	switch {
 	case s.opt.Policy == PolicyBMO:
-		return fakebmo.BuiltIn(c, s.opt.Limit), nil
+		return bmo.BuiltIn(c, s.opt.Limit), nil
 	case s.opt.Via == ViaGateway:
-		return fakebmo.BuiltIn(c, farAbove), nil
+		return bmo.BuiltIn(c, farAbove), nil
 	}
 	asker, err := api.NewClient(s.app.URL())
 	if err != nil {
 		return nil, err
 	}
 	s.idle = append(s.idle, asker.CloseIdleConnections)
-	return fakebmo.Throttle(asker), nil
+	return bmo.Throttle(asker), nil
 }
 
 // asks is how often the rule was asked: a gateway is by the PUTs that start work.
@@ -137,7 +137,7 @@ func (s *stage) asks() int {
 	if s.opt.Via == ViaGateway {
 		return int(s.app.GatewayStats().Gated)
 	}
-	return s.bmo.Counts().Asks
+	return s.bmo.Totals().Asks
 }
 
 // ready waits until the throttle has looked round after its start and gives
@@ -184,7 +184,7 @@ func (s *stage) look() sample {
 }
 
 // sampleOf is all of a sample but the slots.
-func sampleOf(ironic *fakeironic.Server, fleet []host, bmo *fakebmo.Operator) sample {
+func sampleOf(ironic *fakeironic.Server, fleet []host, bmo *bmo.Operator) sample {
 	out := sample{hosts: bmo.Hosts(), work: make([]time.Duration, len(fleet))}
 	ironic.With(func(now time.Time, w *fakeironic.World) {
 		out.at, out.truth, out.states = now, w.Truth(now), w.States(now)
