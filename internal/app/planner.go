@@ -124,8 +124,7 @@ func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 		switch pool.Pool {
 		case "":
 			t.Limit = pool.Limit
-			t.ReleaseMinutes = pool.MeanSlotSeconds / time.Minute.Seconds()
-			t.DeployMinutes = t.ReleaseMinutes // it is one mean, of all work
+			t.SlotMinutes = pool.MeanSlotSeconds / time.Minute.Seconds()
 		case virtualMediaPool: // beside the others
 		default:
 			if t.Groups == nil {
