@@ -95,9 +95,9 @@ var typeRules = map[reflect.Type]rule{
 var textRules = map[string]rule{
 	"path":    textRule("path", "a path", matching(`^[^\x00]*$`)),
 	"address": textRule("address", "host:port, such as 127.0.0.1:8087 or :8444", anAddress),
-	"state": textRule("state", "a path, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState),
-	"url":  textRule("url", "an http:// or https:// URL with a host and without query or fragment", aURL),
-	"name": textRule("name", "a name of lower-case letters, digits, '-' and '.'", objectName.MatchString),
+	"state":   textRule("state", "a path, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState),
+	"url":     textRule("url", "an http:// or https:// URL with a host and without query or fragment", aURL),
+	"name":    textRule("name", "a name of lower-case letters, digits, '-' and '.'", objectName.MatchString),
 	"deployment": textRule("deployment", "the name of a Deployment, or its namespace, '/' and its name",
 		matching(`^([a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)),
 	"quota": textRule("quota", "a whole percentage 0%..100% or a whole number of hosts 0..999999",
