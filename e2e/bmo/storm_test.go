@@ -141,7 +141,7 @@ func (s *storm) leader() (leads *replica) {
 // queued are the hosts of the queue, by namespace/name.
 func (s *storm) queued() map[string]bool {
 	s.Helper()
-	queue, err := s.leader().client.Queue(s.Context(), 1000)
+	queue, err := s.leader().client.Queue(s.Context(), api.QueueQuery{Limit: 1000})
 	if err != nil {
 		s.Fatal(err)
 	}
