@@ -85,6 +85,7 @@ func (a *App) apply(u config.Update) {
 	if a.level != nil {
 		_ = a.level.UnmarshalText([]byte(u.Config.Log.Level)) // it was checked
 	}
+	a.poller.Pace(u.Config.View.PollInterval, pollTimeout(u.Config))
 	next := newForce(u.Config, u.Warnings)
 	a.force.Store(next)
 	for _, key := range slices.Sorted(maps.Keys(next.settings)) {

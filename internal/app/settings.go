@@ -19,6 +19,7 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 		AuthRootDir:          c.AuthRootDir,
 		CACertFile:           c.CACertFile,
 		Insecure:             c.Insecure,
+		MinTLS:               o.Config.Access.MinVersion(),
 		ClientCertFile:       c.ClientCertFile,
 		ClientPrivateKeyFile: c.ClientKeyFile,
 		ClientTimeout:        config.IronicTimeout,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestDefaultsAreTheSameEverywhere(t *testing.T) {
 	want := ironic.Settings{
 		Endpoint: "http://ironic", AuthRootDir: ironic.DefaultAuthRootDir, CACertFile: ironic.DefaultCACertFile,
 		ClientCertFile: "/opt/metal3/certs/client/tls.crt", ClientPrivateKeyFile: "/opt/metal3/certs/client/tls.key",
-		ClientTimeout: 30 * time.Second,
+		ClientTimeout: 30 * time.Second, MinTLS: tls.VersionTLS12,
 	}
 	c := config.Default()
 	c.Ironic.Endpoint = want.Endpoint
@@ -58,6 +59,7 @@ func TestEverySettingArrives(t *testing.T) {
 			Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientKeyFile: "key",
 			Insecure: true,
 		},
+		Access: config.Access{MinTLS: "VersionTLS13"},
 	}
 	wantDecision := admission.Config{
 		Mode: admission.Observe,
@@ -92,7 +94,7 @@ func TestEverySettingArrives(t *testing.T) {
 	}
 	wantClient := ironic.Settings{
 		Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientPrivateKeyFile: "key",
-		Insecure: true, ClientTimeout: 30 * time.Second, CountExtras: true,
+		Insecure: true, MinTLS: tls.VersionTLS13, ClientTimeout: 30 * time.Second, CountExtras: true,
 	}
 	if diff := cmp.Diff(wantClient, ironicSettings(Options{Config: c}, nil)); diff != "" {
 		t.Errorf("client (-want +got):\n%s", diff)

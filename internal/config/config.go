@@ -40,7 +40,7 @@ type Config struct {
 	Disruption Disruption
 	Ironic     Ironic
 
-	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1.." restart:"" lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
+	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1.." lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
 }
 
 // Log says what is logged and how.
@@ -62,7 +62,7 @@ type Limits struct {
 
 // View says how often Ironic is polled and how old a poll may be.
 type View struct {
-	PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..1m" restart:"" common:"" help:"time between two polls of Ironic"`
+	PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..1m" common:"" help:"time between two polls of Ironic"`
 	MaxStale     time.Duration // age of the last complete poll from which new hosts are refused
 	ListMaxAge   time.Duration // age up to which a node fetched alone, and the list of nodes, are believed
 }
@@ -116,7 +116,7 @@ type Access struct {
 	// CertDir holds tls.crt and tls.key in PEM form, for all listeners that others can reach; with
 	// client-ca.crt the gateway wants certificates of its clients.
 	CertDir string      `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string      `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners"`
+	MinTLS  string      `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners, and towards Ironic"`
 	Ciphers cipherNames `set:"tlsCipherSuites" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
 }
 

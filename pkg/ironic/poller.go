@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,8 @@ type Poller struct {
 	view   View
 	opts   PollerOptions
 	resync Resync
+
+	interval, timeout atomic.Int64 // in force, nanoseconds
 }
 
 // NewPoller makes a Poller; none of the options may be negative.
@@ -56,19 +59,28 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	if opts.Jitter == nil {
 		opts.Jitter = func() float64 { return 0.5 }
 	}
-	return &Poller{source: source, view: view, opts: opts}, nil
+	p := &Poller{source: source, view: view, opts: opts}
+	p.Pace(opts.Interval, opts.Timeout)
+	return p, nil
+}
+
+// Pace changes Interval and Timeout, which must be positive, from the next poll on. It is safe while Run polls.
+func (p *Poller) Pace(interval, timeout time.Duration) {
+	p.interval.Store(int64(interval))
+	p.timeout.Store(int64(timeout))
 }
 
 // PollOnce polls Ironic once: a mark, the nodes that changed last, where Resync says so the lists, then the nodes that
 // the View wants fetched. If the first two were answered the View observes it all; if not, PollFailed gets the error,
 // and the View observes nothing of the poll. PollOnce returns the same error.
 func (p *Poller) PollOnce(ctx context.Context) error {
-	poll, cancel := context.WithTimeout(ctx, p.opts.Timeout)
+	timeout := time.Duration(p.timeout.Load())
+	poll, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	observed, err := p.read(poll)
 	if err != nil {
 		if poll.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("the poll was not finished within %v: %w", p.opts.Timeout, err)
+			err = fmt.Errorf("the poll was not finished within %v: %w", timeout, err)
 		}
 		p.resync.Failed()
 		p.view.PollFailed(p.opts.Now(), err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -71,7 +72,7 @@ func rowsOf(flow []State) (rows [][]State) {
 // fetch reads single nodes, each with a mark of its own, and returns those that were answered within one pause: the
 // poll grows older meanwhile.
 func (p *Poller) fetch(ctx context.Context, keys []string) []NodeObservation {
-	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minFetchTimeout))
+	ctx, cancel := context.WithTimeout(ctx, max(time.Duration(p.interval.Load()), minFetchTimeout))
 	defer cancel()
 	var mu sync.Mutex // guards answered
 	var answered []NodeObservation

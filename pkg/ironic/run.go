@@ -30,7 +30,7 @@ func (p *Poller) Run(ctx context.Context) error {
 			p.opts.Log.Info("ironic can be read again", "after", time.Since(since).Round(time.Second))
 		}
 		away = CauseOf(err)
-		d := p.opts.Interval
+		d := time.Duration(p.interval.Load())
 		d += time.Duration((2*p.opts.Jitter() - 1) * jitterPart * float64(d))
 		if err == nil && p.view.Hurries(p.opts.Now()) {
 			d = min(d, max(d/hurryPart, hurryPause*time.Since(begun)))

@@ -27,6 +27,7 @@ type Settings struct {
 	AuthRootDir string
 	CACertFile  string // IRONIC_CACERT_FILE: the only authorities that are trusted; where it is missing, the system's
 	Insecure    bool   // IRONIC_INSECURE: any server certificate is taken
+	MinTLS      uint16 // least version of TLS, as crypto/tls has it; 0 means 1.2
 	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are our own certificate: both, or none.
 	ClientCertFile       string
 	ClientPrivateKeyFile string

@@ -55,7 +55,7 @@ func tlsIronic(t *testing.T, clientCA string) (endpoint, caFile string) {
 	if clientCA != "" {
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM([]byte(readFile(t, clientCA)))
-		srv.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
+		srv.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MaxVersion: tls.VersionTLS12}
 	}
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
@@ -85,7 +85,8 @@ func TestTLSAsBMOReadsIt(t *testing.T) {
 		{"insecure", Settings{Endpoint: open, Insecure: true}, ""},
 		{"insecure with another CA", Settings{Endpoint: open, CACertFile: cert, Insecure: true}, ""},
 		{"client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
-		{"client certificate missing", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: missing, ClientPrivateKeyFile: missing}, "certificate"},
+		{"less than the least version of TLS", Settings{Endpoint: mutual, Insecure: true, MinTLS: tls.VersionTLS13}, "protocol version"},
+		{"client certificate missing", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: missing, ClientPrivateKeyFile: missing}, "handshake failure"},
 		{"another client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: otherCert, ClientPrivateKeyFile: otherKey}, "certificate"},
 		{"plain HTTP to a TLS port", Settings{Endpoint: strings.Replace(open, "https", "http", 1)}, "400"},
 	} {

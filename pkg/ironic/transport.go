@@ -68,7 +68,7 @@ func (d dialer) dialTLS(ctx context.Context, to Access) (_ net.Conn, err error) 
 
 // tlsConfig reads the certificates once, so that a broken one is an error at the start; both are read again later.
 func tlsConfig(s Settings) (*tls.Config, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // IRONIC_INSECURE asks for it
+	conf := &tls.Config{MinVersion: max(tls.VersionTLS12, s.MinTLS), InsecureSkipVerify: s.Insecure} //nolint:gosec // IRONIC_INSECURE asks for it
 	var err error
 	if conf.RootCAs, err = authorities(s); err != nil {
 		return nil, err

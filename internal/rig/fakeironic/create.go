@@ -129,6 +129,7 @@ type NodeSpec struct {
 	BootInterface  string
 	Image          string // checksum in instance_info
 	Maintenance    bool
+	Since          time.Time // of the state; the zero value is none
 }
 
 // CreateNode makes a node and returns its UUID.
@@ -141,6 +142,9 @@ func (w *World) CreateNode(now time.Time, s NodeSpec) (string, error) {
 	n.name, n.state, n.maintenance = s.Name, s.State, s.Maintenance
 	if n.state == "" {
 		n.state = ironic.Enroll
+	}
+	if !s.Since.IsZero() {
+		n.provUpdated = s.Since.UnixNano()
 	}
 	if s.BootInterface == "" {
 		s.BootInterface = "ipxe"

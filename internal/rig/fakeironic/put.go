@@ -40,6 +40,9 @@ func (w *World) provision(ident string, ask provisionAsk) *fault {
 	if n == nil {
 		return notFound(ident)
 	}
+	if w.opt.Hold {
+		return w.hold(n, ask.target)
+	}
 	if min := minVersion[ask.target]; ask.minor < min && min <= w.opt.API.MaxMinor {
 		return notAcceptable()
 	}

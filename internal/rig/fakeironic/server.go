@@ -57,7 +57,7 @@ func (s *Server) handle(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	if hits.status != 0 {
-		return hits.refusal(), nil
+		return hits.refusal(hits.status), nil
 	}
 	// The body is read without the lock: a client may be slow to send it.
 	c.readBody()
