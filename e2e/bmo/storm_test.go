@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // storm is one cell while it is played: an Ironic and an operator of its own, and whoever

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // plannedStorms plays storms of some seeds without planned work and with it, and returns the waits of
