@@ -36,7 +36,7 @@ func (c *Client) secure(base *url.URL) (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(c.rootCAs)
 	if err != nil {
-		return nil, fmt.Errorf("root CAs: %w", err)
+		return nil, fmt.Errorf("root CAs: %q cannot be read: %w", c.rootCAs, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
