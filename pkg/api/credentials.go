@@ -3,7 +3,6 @@ package api
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -57,12 +56,12 @@ func (c *Client) authorize(req *http.Request) error {
 		return nil
 	}
 	text, err := os.ReadFile(c.tokenFile)
-	token := strings.TrimSpace(string(text))
-	if err == nil && (token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })) {
-		err = errors.New("holds no token: one line of visible ASCII")
-	}
 	if err != nil {
-		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: err.Error()}
+		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: "cannot be read: " + err.Error()}
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: "holds no token: one line of visible ASCII"}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	return nil
