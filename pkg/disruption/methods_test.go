@@ -68,19 +68,13 @@ func TestReplacement(t *testing.T) {
 	plans(t, func() *lab { l := used("6"); l.spare(100); return l }, []planRow{
 		{"cheaper", func(*lab) {}, goes},
 		{"its price is not known", spare(func(s *disruption.Host) { s.Price = disruption.Price{} }), stays},
-		{"the old one's price is not known", func(l *lab) { l.s.Hosts[0].Price = disruption.Price{} }, stays},
 		{"its capacity is not known", spare(func(s *disruption.Host) { s.Capacity = nil }), stays},
-		{"claimed", spare(func(s *disruption.Host) { s.Consumer = "Metal3Machine a/b" }), stays},
-		{"being inspected", spare(func(s *disruption.Host) { s.State = "inspecting" }), stays},
-		{"failed", spare(func(s *disruption.Host) { s.Failed = true }), stays},
-		{"faults", spare(func(s *disruption.Host) { s.Faults = []string{"odd"} }), stays},
 		{"another namespace", spare(func(s *disruption.Host) { s.Namespace = "other" }), stays},
 		{"not of the pool", func(l *lab) {
 			l.s.Hosts[0].Labels = map[string]string{"size": "big"}
 			l.s.Pools[0].HostSelector.MatchLabels = l.s.Hosts[0].Labels
 		}, stays},
 		{"hostSelector not known", func(l *lab) { l.s.Pools[0].HostSelector = nil }, stays},
-		{"labels of a new node not known", func(l *lab) { l.s.Pools[0].NodeLabels = nil }, stays},
 		{"one must stay Ready: the new one", func(l *lab) { l.c.Budgets = nil }, goes},
 		{"two must", func(l *lab) { l.c.Budgets = bounds("ready:2") }, stays},
 		{"just too long a payback", func(l *lab) { l.s.Throttle.SlotMinutes = 24*36 + 1 }, stays},

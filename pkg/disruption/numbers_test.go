@@ -11,7 +11,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // TestBounds of ten empty hosts: so many go, and the next one stays for a reason.
@@ -34,19 +33,14 @@ func TestBounds(t *testing.T) {
 		why     string
 	}{
 		{"all serve", "3,ready:0", func(*lab) {}, 3, pool + ": 3 more may be disrupted (budget 3)"},
-		{"no budgets", "", func(*lab) {}, 1, "(budget 10% of 10)"},
 		{"one is not Ready", "3,ready:0", unready(1), 2, "(budget 3, and 1 of its hosts are not Ready, missing, too many, or being disrupted)"},
-		{"both at once count once", "3,ready:0", func(l *lab) { l.s.Nodes[9].Ready, l.s.Hosts[9].Machine.Deleting = false, true }, 2, ""},
 		{"one has no Node yet", "3,ready:0", func(l *lab) { l.s.Hosts[9].Node = "" }, 2, ""},
 		{"one is wanted and missing", "3,ready:0", wanted(11), 2, ""},
 		{"nine stay Ready", "3,ready:9", func(*lab) {}, 1, pool + ": 8 of its Ready hosts would stay (budget ready:9)"},
 		{"all of the pool stay Ready", "1", own("3,ready:100%"), 0, "9 of its Ready hosts would stay (budget ready:100% of 10)"},
-		{"one of two stays Ready", "9,ready:1", unready(8), 1, "(budget 9, and 8 of its"},
-		{"the pool's budget", "3", own("1"), 1, ""},
 		{"two are too many: they count as gone", "3", wanted(8), 1, ""},
 		{"and are none of those that stay", "100%,ready:7", wanted(8), 1, "6 of its Ready hosts would stay"},
 		{"never more than it wants", "100,ready:0", wanted(2), 2, pool + " wants 2 hosts, and no more can be taken from it"},
-		{"one that cannot be read", "3", func(l *lab) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "some"}) }, 0, "that cannot be read"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(10)
