@@ -68,21 +68,6 @@ func TestHostsThatAreNeverTouched(t *testing.T) {
 	}
 }
 
-// TestEmptyHosts: h-0 is one, and h-1 stays.
-func TestEmptyHosts(t *testing.T) {
-	const goes, used = "Emptiness release h-0", "SingleNodeConsolidation release h-0"
-	plans(t, func() *lab { l := newLab(2); l.pod("b", 1, "8").DoNotDisrupt = true; return l }, []planRow{
-		{"a pod that terminates", func(l *lab) { l.pod("c", 0, "1").Terminating = true }, used},
-		{"exactly at the age", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30 * time.Second) }, goes},
-		{"a pod came before it was Ready", func(l *lab) {
-			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
-		}, ""},
-		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, ""},
-		{"none are wanted", func(l *lab) { l.s.Pools[0].Replicas = 0 }, ""},
-		{"without a price", func(l *lab) { l.s.Hosts[0].Price = disruption.Price{} }, goes},
-	})
-}
-
 // TestEmptyHostsKeepTheRoomOfPodsThatWait: such a plan holds 15 s later too.
 func TestEmptyHostsKeepTheRoomOfPodsThatWait(t *testing.T) {
 	for cpu, want := range map[string]string{"": "; release h-2", "8": "", "9": "; release h-2"} {
@@ -101,58 +86,6 @@ func TestEmptyHostsKeepTheRoomOfPodsThatWait(t *testing.T) {
 			t.Errorf("%+v", p.Later)
 		}
 	}
-}
-
-// TestDrift of h-0, which has a pod that fits elsewhere.
-func TestDrift(t *testing.T) {
-	field := func(name, have, want string) func(l *lab) {
-		return func(l *lab) {
-			l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{name: want}, map[string]string{name: have}
-		}
-	}
-	hashes := func(pool, machine string) func(l *lab) {
-		return func(l *lab) { l.s.Pools[0].TemplateHash, l.s.Hosts[0].Machine.TemplateHash = pool, machine }
-	}
-	for _, r := range []struct {
-		name   string
-		change func(l *lab)
-		words  string // in the evidence; "" = it has not drifted
-	}{
-		{"image", field("image.url", "a", "b"), `image.url is "a", and should be "b"`},
-		{"firmware", field("firmware.Boot", "on", "off"), "firmware.Boot"},
-		{"firmware that a reboot applies", func(l *lab) { field("firmware.Boot", "on", "off")(l); l.s.Hosts[0].OnReboot = true }, ""},
-		{"actual not known", func(l *lab) { l.s.Hosts[0].Desired = map[string]string{"raid": "1"} }, ""},
-		{"desired not known", func(l *lab) { l.s.Hosts[0].Applied = map[string]string{"raid": "1"} }, ""},
-		{"template", hashes("v1-b", "v1-a"), "template v1-a"},
-		{"an empty hash version", hashes("-b", "-a"), ""},
-		{"hostSelector", func(l *lab) { l.s.Pools[0].HostSelector.MatchLabels = map[string]string{"rack": "1"} }, "rack=1"},
-		{"hostSelector not known", func(l *lab) { l.s.Pools[0].HostSelector = nil }, ""},
-		{"no owner would make its Machine again", func(l *lab) { drift(&l.s.Hosts[0]); l.s.Hosts[0].Machine.Pool = disruption.Key{} }, ""},
-	} {
-		l := used("1", "1")
-		l.c.ConsolidateAfter = disruption.Never
-		l.s.Pods[1].DoNotDisrupt = true
-		r.change(l)
-		p := l.plan(t)
-		if r.words == "" && len(p.Actions) > 0 || r.words != "" && (len(p.Actions) != 1 || !strings.Contains(strings.Join(p.Actions[0].Evidence, "\n"), r.words)) {
-			t.Errorf("%s: %+v", r.name, p.Actions)
-		}
-	}
-}
-
-// TestTargets: the pod of h-0 could move to h-1.
-func TestTargets(t *testing.T) {
-	const goes = "SingleNodeConsolidation release h-0"
-	node := func(change func(n *disruption.Node, h *disruption.Host)) func(l *lab) {
-		return func(l *lab) { change(&l.s.Nodes[1], &l.s.Hosts[1]) }
-	}
-	plans(t, func() *lab { l := used("3", "3"); l.s.Pods[1].DoNotDisrupt = true; return l }, []planRow{
-		{"the Machine goes", node(func(_ *disruption.Node, h *disruption.Host) { h.Machine.Marked = true }), ""},
-		{"the host goes", node(func(_ *disruption.Node, h *disruption.Host) { h.State = "deprovisioning" }), ""},
-		{"within its own consolidateAfter", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent = noon.Add(-30*time.Second + 1) }), ""},
-		{"of a pool that is not known", node(func(n *disruption.Node, h *disruption.Host) { n.LastPodEvent, h.Machine.Pool.Name = noon, "gone" }), goes},
-		{"Ready, it is not known since when", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent, n.FirstReady = noon, time.Time{} }), goes},
-	})
 }
 
 // TestFaultsAreSorted, each told once; one of a hostSelector makes no candidate.

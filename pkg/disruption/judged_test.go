@@ -57,9 +57,6 @@ func TestTheJudgeRejects(t *testing.T) {
 		{"a drifted host released", drifting, act(func(a *api.PlanAction) { a.Decision = api.PlanRelease }), "has the decision"},
 		{"no saving", good, act(func(a *api.PlanAction) { a.Hosts[0].PowerOff = false }), "law saving"},
 		{"too long a payback", good, act(func(a *api.PlanAction) { *a.PaybackHours = 25 }), "pays back"},
-		{"too many replicas", good, act(func(a *api.PlanAction) {
-			a.Commands = []string{strings.ReplaceAll(strings.Join(a.Commands, "\n"), "--replicas=2", "--replicas=4")}
-		}), "replicas"},
 
 		{"a nanosecond too soon", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[0].LastPodEvent = l.now.Add(-30*time.Second + 1) }, "law empty"},
 		{"never consolidated", good, bound(neverConsolidated), "law policy"},

@@ -70,6 +70,12 @@ func TestKarpenter_Emptiness(t *testing.T) {
 		{"a terminating StatefulSet pod does not", func(l *lab) { p := l.pod("c", 0, "8"); ending(p); stateful(p) }, "Emptiness release h-1"},
 		{"page: terminal pods leave it empty, whatever they say", func(l *lab) { p := l.pod("c", 0, "8"); finished(p); p.DoNotDisrupt = true }, both},
 		{"page: empty is consolidatable under WhenEmpty too", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, both},
+		{"a pod that terminates is no more", func(l *lab) { l.pod("c", 0, "1").Terminating = true }, "Emptiness release h-1"},
+		{"a pod came before it was Ready", func(l *lab) {
+			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
+		}, "Emptiness release h-1"},
+		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, ""},
+		{"without a price", func(l *lab) { l.s.Hosts[0].Price = disruption.Price{} }, "Emptiness release h-1; release h-0"},
 		{"the node TTL", func(l *lab) { l.s.Nodes[1].LastPodEvent = l.now.Add(-time.Second) }, "Emptiness release h-0"},
 	})
 }
@@ -81,6 +87,13 @@ func TestKarpenter_Replacement(t *testing.T) {
 		{"page: a lower priced node", func(l *lab) { l.spare(100) }, goes},
 		{"page: can't replace with a lower-priced node", func(l *lab) { l.spare(400) }, stays},
 		{"no merge into one of the same type", func(l *lab) { l.spare(400).Class, l.s.Hosts[0].Class = "a", "a" }, stays},
+		{"in another namespace", func(l *lab) { l.spare(100).Namespace = "other" }, stays},
+		{"its price is not known", func(l *lab) { l.spare(100).Price = disruption.Price{} }, stays},
+		{"hostSelector not known", func(l *lab) { l.spare(100); l.s.Pools[0].HostSelector = nil }, stays},
+		{"one must stay Ready: the new one", func(l *lab) { l.spare(100); l.c.Budgets = nil }, goes},
+		{"two must", func(l *lab) { l.spare(100); l.c.Budgets = bounds("ready:2") }, stays},
+		{"just too long a payback", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 + 1 }, stays},
+		{"not too long", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 - 1 }, goes},
 		{"it must have room", func(l *lab) { l.spare(100).Capacity["cpu"] = "4" }, stays},
 		{"can merge 3 nodes into 1", func(l *lab) {
 			*l = *used("5", "5", "5")
@@ -107,6 +120,9 @@ func TestKarpenter_Drift(t *testing.T) {
 				{Key: "type", Operator: metav1.LabelSelectorOpIn, Values: []string{"large", "huge"}}}}
 		}
 	}
+	boot := func(l *lab) {
+		l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{"firmware.Boot": "on"}, map[string]string{"firmware.Boot": "off"}
+	}
 	two := func(cpu string) func(l *lab) {
 		return func(l *lab) {
 			l.pod("c", 2, cpu)
@@ -121,7 +137,12 @@ func TestKarpenter_Drift(t *testing.T) {
 		{"page: a new image", func(l *lab) {
 			l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{"image.url": "xyz"}, map[string]string{"image.url": "abc"}
 		}, static},
-		{"do-not-disrupt", func(l *lab) { hash("v1-b")(l); l.s.Hosts[0].DoNotDisrupt = true }, stays},
+		{"another version of the hash", hash("v2-b"), stays},
+		{"no version", func(l *lab) { l.s.Pools[0].TemplateHash = "-b"; hash("-a")(l) }, stays},
+		{"what is applied is not known", func(l *lab) { l.s.Hosts[0].Desired = map[string]string{"raid": "1"} }, stays},
+		{"firmware", boot, static},
+		{"firmware that a reboot applies", func(l *lab) { boot(l); l.s.Hosts[0].OnReboot = true }, stays},
+		{"no owner would make its Machine again", func(l *lab) { boot(l); l.s.Hosts[0].Machine.Pool = disruption.Key{} }, stays},
 		{"drift goes before consolidation, with consolidation on", func(l *lab) {
 			hash("v1-b")(l)
 			l.c.ConsolidateAfter = disruption.Span(time.Second)

@@ -121,15 +121,12 @@ func TestPodDisruptionBudgets(t *testing.T) {
 		change  func(l *lab, b *disruption.PodBudget)
 		want    string
 	}{
-		{"of one", 1, nil, "PodDisruptionBudget shop/pdb-web allows 1, and 2 of its pods would move"},
 		{"that cannot be read", 0, func(_ *lab, b *disruption.PodBudget) { b.Selector = unread }, "allows 0"},
 		{"that is not current", 9, func(_ *lab, b *disruption.PodBudget) { b.Current = false }, "status is not current"},
 		{"two", 9, func(l *lab, _ *disruption.PodBudget) {
 			l.budget("web", 9).Key = disruption.Key{Namespace: "shop", Name: "x"}
 		}, "two PodDisruptionBudgets"},
 		{"not ready, AlwaysAllow", 1, func(l *lab, b *disruption.PodBudget) { sick(l); b.UnhealthyPodEvictionPolicy = policyv1.AlwaysAllow }, "p>b q>b"},
-		{"not ready, no policy", 1, func(l *lab, _ *disruption.PodBudget) { sick(l) }, "allows 1, and 2"},
-		{"one that terminates is not evicted", 1, func(l *lab, _ *disruption.PodBudget) { l.s.Pods[1].Terminating = true }, "p>b"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := around([]disruption.Node{at("b")}, web("p", "a"), web("q", "a"))

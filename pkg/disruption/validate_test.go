@@ -81,16 +81,3 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 		})
 	}
 }
-
-// TestTheLastReadyHostIsReplacedAndHolds, though its pod would fit on a node that is none of ours: one must stay Ready.
-func TestTheLastReadyHostIsReplacedAndHolds(t *testing.T) {
-	l := used("1")
-	l.spare(100)
-	l.c.Budgets = bounds("100%,ready:1")
-	l.s.Nodes = append(l.s.Nodes, at("other"))
-	p := l.plan(t)
-	l.now = p.ExecuteAfter
-	if err := l.validate(t, p); err != nil || told(p) != "SingleNodeConsolidation replace h-0>s-1" {
-		t.Errorf("%q: %v", told(p), err)
-	}
-}
