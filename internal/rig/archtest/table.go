@@ -39,7 +39,7 @@ var testLibraries = []string{
 // testPackages may be imported by every _test.go file outside pkg/api: the words and
 // the fakes that tests run against.
 var testPackages = []string{
-	"pkg/api", "pkg/ironic", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/ironicsuite", "internal/rig/nodes",
+	"pkg/api", "pkg/ironic", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/nodes",
 }
 
 // table is the import table (docs/dev/architecture.md). Packages that are agreed and not
@@ -171,7 +171,6 @@ var table = map[string]imports{
 	"internal/rig/fakeironic":  {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
 	"internal/rig/bmo":         {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}},
 	"internal/rig/fakebmo":     {house: []string{"internal/rig/bmo", "internal/rig/draw", "pkg/ironic", "pkg/api"}},
-	"internal/rig/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
 	"internal/rig/nodes":       {house: []string{"pkg/ironic"}},
 	"internal/rig/realironic":  {house: []string{"internal/rig/child"}},
 	"internal/rig/child":       {},
@@ -239,6 +238,7 @@ var table = map[string]imports{
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
 	},
+	"e2e/suite": {tests: []string{"internal/rig/child", "internal/rig/fakeironic", "internal/rig/realironic"}},
 	"e2e/bmo": {
 		tests: []string{"internal/rig/child", "internal/rig/realironic", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},

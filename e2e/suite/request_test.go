@@ -1,4 +1,4 @@
-package ironicsuite
+package suite
 
 import (
 	"encoding/json"

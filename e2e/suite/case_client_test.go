@@ -1,4 +1,4 @@
-package ironicsuite
+package suite
 
 import (
 	"fmt"
@@ -148,7 +148,7 @@ func clientPoll(x *tester) {
 // clientListsAllPages holds LH-37: all pages, and the filter on each of them.
 func clientListsAllPages(x *tester) {
 	const count = pageMax + 50
-	if err := x.Backdoor.AddNodes(x.Context(), "client~", count, ironic.Active); err != nil {
+	if err := x.backdoor.AddNodes(x.Context(), "client~", count, ironic.Active); err != nil {
 		x.Fatal(err)
 	}
 	nodes, err := x.client().List(x.Context(), ironic.Active)

@@ -1,24 +1,15 @@
-package ironicsuite
+package suite
 
 import (
 	"net/http"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-var restartCases = []testCase{
-	{"LostWork", lostWork},
-}
-
-// RunRestart runs the cases about a conductor that is killed and started again; inspections
-// must take so long that none ends meanwhile.
-func RunRestart(t *testing.T, target Target) {
-	t.Helper()
-	runCases(t, target, restartCases)
-}
+// restart needs inspections that take so long that none ends meanwhile.
+var restart = testCase{"LostWork", lostWork}
 
 // lostWork holds what a conductor that was killed leaves behind: when it starts it lets eight
 // nodes of each state fail ([conductor]periodic_max_workers), those that came into it first.
@@ -27,7 +18,7 @@ func RunRestart(t *testing.T, target Target) {
 func lostWork(x *tester) {
 	const count, swept = 11, 8
 	prefix := x.name("")
-	if err := x.Backdoor.AddNodes(x.Context(), prefix, count, ironic.Manageable); err != nil {
+	if err := x.backdoor.AddNodes(x.Context(), prefix, count, ironic.Manageable); err != nil {
 		x.Fatal(err)
 	}
 	nodes := func() []node {
@@ -56,14 +47,14 @@ func lostWork(x *tester) {
 	}
 	holds("at work", map[string]int{"inspecting, locked": count})
 	first, last := all[0].UUID, x.look(all[count-1].UUID)
-	restart := func(uuid string) node {
+	again := func(uuid string) node {
 		x.Helper()
-		if err := x.Backdoor.RestartConductor(x.Context()); err != nil {
+		if err := x.backdoor.RestartConductor(x.Context()); err != nil {
 			x.Fatal(err)
 		}
 		return x.awaitState(uuid, ironic.InspectFailed)
 	}
-	failed := restart(all[swept-1].UUID)
+	failed := again(all[swept-1].UUID)
 	if failed.LastError == nil || !strings.Contains(*failed.LastError, "state can't be resumed by conductor") {
 		x.Errorf("%+v", failed)
 	}
@@ -76,7 +67,7 @@ func lostWork(x *tester) {
 	holds("after the start", map[string]int{"inspect failed": swept, "inspecting": count - swept})
 	x.do(http.MethodPut, "/v1/nodes/"+last.UUID+"/maintenance").want(http.StatusAccepted)
 	x.do(http.MethodDelete, "/v1/nodes/"+last.UUID).want(http.StatusNoContent)
-	restart(all[count-2].UUID)
+	again(all[count-2].UUID)
 	holds("after another start", map[string]int{"inspect failed": count - 1})
 	x.same("the first one", x.look(first).State, ironic.InspectFailed)
 }

@@ -1,4 +1,10 @@
-package ironicsuite
+// Package suite says what an Ironic is, as far as anything here depends on it. The same cases run against a real
+// Ironic, directly and through the gateway (make e2e), which is right by definition, and against
+// internal/rig/fakeironic (make test), whose every other answer is a defect of the fake.
+//
+// A case speaks HTTP and compares status, the headers that matter and decoded bodies; ids and times are compared by
+// what they mean. Cases share nothing, so a target may serve all of them with one Ironic or each with a new one.
+package suite
 
 import (
 	"context"
@@ -12,14 +18,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Target is an implementation that the suite runs on.
-type Target struct {
+// target is an implementation that the suite runs on.
+type target struct {
 	// MaxMinor is the newest API version, 1.MaxMinor; cases choose by it what
 	// they expect.
 	MaxMinor int
 	// Serve calls run with a server that answers until run returns. It may be
 	// the same one for all cases, or a new one for each. It skips nothing.
-	Serve func(t *testing.T, run func(t *testing.T, s Server))
+	Serve func(t *testing.T, run func(t *testing.T, s server))
 	// Wait is the longest wait for a state, by the clock that Serve's run sees.
 	Wait time.Duration
 	// Tick is how often a state is looked at meanwhile.
@@ -35,8 +41,8 @@ type Target struct {
 	Differs map[string]string
 }
 
-// Server is one Ironic under test.
-type Server struct {
+// server is one Ironic under test.
+type server struct {
 	URL string // without /v1
 	// Client reaches it and trusts its certificate; it sends no credentials.
 	Client *http.Client
@@ -44,12 +50,12 @@ type Server struct {
 	User, Password string
 	// CAFile is set when the server speaks TLS.
 	CAFile string
-	// Backdoor makes what the API cannot.
-	Backdoor Backdoor
+	// backdoor makes what the API cannot.
+	backdoor backdoor
 }
 
-// Backdoor changes nodes behind the API.
-type Backdoor interface {
+// backdoor changes nodes behind the API.
+type backdoor interface {
 	// SetState puts a node into a state as if work had led there, with or
 	// without driver_internal_info.agent_url.
 	SetState(ctx context.Context, uuid string, state ironic.State, agent bool) error
@@ -60,35 +66,16 @@ type Backdoor interface {
 	RestartConductor(ctx context.Context) error
 }
 
-// Run runs all cases but those of RunAccess, RunLimits and RunRestart. The server may want
-// credentials or not, and speak TLS or not.
-func Run(t *testing.T, target Target) {
-	t.Helper()
-	runCases(t, target, cases)
-}
-
-// RunLimits runs the cases about Ironic's own limits; the server must allow one
-// deployment and one clean at a time.
-func RunLimits(t *testing.T, target Target) {
-	t.Helper()
-	runCases(t, target, limitCases)
-}
-
-// RunAccess runs the cases about credentials and TLS; the server must have both.
-func RunAccess(t *testing.T, target Target) {
-	t.Helper()
-	runCases(t, target, accessCases)
-}
-
-func runCases(t *testing.T, target Target, cases []testCase) {
+// run runs the cases; those of access need a server with credentials and TLS.
+func run(t *testing.T, target target, cases ...testCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if how := target.Differs[c.name]; how != "" {
 				t.Skip(how)
 			}
-			target.Serve(t, func(t *testing.T, s Server) {
-				c.run(&tester{T: t, Server: s, target: target})
+			target.Serve(t, func(t *testing.T, s server) {
+				c.run(&tester{T: t, server: s, target: target})
 			})
 		})
 	}
@@ -100,13 +87,13 @@ type testCase struct {
 }
 
 // The cases by subject; those that make a thousand nodes come last.
-var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, bmoCases, clientCases, probeCases, pagingCases, fullCases)
+var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, clientCases, probeCases, pagingCases, fullCases)
 
 // tester is what a case is given.
 type tester struct {
 	*testing.T
-	Server
-	target Target
+	server
+	target target
 }
 
 // same compares what a case got with what it wants.

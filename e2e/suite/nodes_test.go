@@ -1,10 +1,8 @@
-package ironicsuite
+package suite
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -151,9 +149,6 @@ func find(nodes []map[string]any, uuid string) map[string]any {
 	return nil
 }
 
-// keys lists what an object has, sorted.
-func keys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }
-
 // links is what every node carries, as JSON decodes it.
 func (x *tester) links(base, uuid string) []any {
 	return []any{
@@ -170,7 +165,7 @@ func (x *tester) setState(uuid string, state ironic.State) {
 
 func (x *tester) setAgent(uuid string, state ironic.State, agent bool) {
 	x.Helper()
-	if err := x.Backdoor.SetState(x.Context(), uuid, state, agent); err != nil {
+	if err := x.backdoor.SetState(x.Context(), uuid, state, agent); err != nil {
 		x.Fatal(err)
 	}
 }

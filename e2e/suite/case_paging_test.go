@@ -1,9 +1,7 @@
-package ironicsuite
+package suite
 
 import (
-	"fmt"
 	"net/url"
-	"strconv"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -12,7 +10,6 @@ var pagingCases = []testCase{
 	{"NextOfAFullPage", nextOfAFullPage},
 	{"NextDropsFilters", nextDropsFilters},
 	{"LinksFollowHost", linksFollowHost},
-	{"MoreThanOnePage", moreThanOnePage},
 }
 
 // pageMax is the longest page of an Ironic that nobody has configured.
@@ -104,52 +101,4 @@ func linksFollowHost(x *tester) {
 	a := x.put(n.UUID, `{"target":"manage"}`, host(name), header("X-Forwarded-Host", "other.example")).want(202)
 	a.wantHeader("Location", base+"/v1/nodes/"+n.UUID+"/states")
 	x.awaitState(n.UUID, ironic.Manageable)
-}
-
-// moreThanOnePage reads more nodes than fit into a page, by next and by marker.
-func moreThanOnePage(x *tester) {
-	const count = pageMax + 50
-	if err := x.Backdoor.AddNodes(x.Context(), "page~", count, ironic.AdoptFailed); err != nil {
-		x.Fatal(err)
-	}
-	for _, limit := range []string{"", "&limit=5000"} {
-		page, next := x.list("fields=uuid" + limit)
-		x.same("rows", len(page), pageMax)
-		x.wantNext(next, x.URL, url.Values{"fields": {"uuid"}, "limit": {strconv.Itoa(pageMax)}, "marker": {page[pageMax-1]["uuid"].(string)}})
-	}
-	seen := map[string]bool{}
-	for query := "fields=uuid"; query != ""; {
-		page, next := x.list(query)
-		u, err := url.Parse(next)
-		if err != nil {
-			x.Fatal(err)
-		}
-		for _, n := range page {
-			seen[n["uuid"].(string)] = true
-		}
-		query = u.RawQuery
-	}
-	if len(seen) < count {
-		x.Errorf("%d nodes over all pages by next, want at least %d", len(seen), count)
-	}
-
-	found, marker, pages := map[string]bool{}, "", 0
-	for {
-		page, _ := x.list("fields=uuid,name,provision_state&provision_state=adopt+failed&limit=400" + marker)
-		for _, n := range page {
-			if n["provision_state"] != "adopt failed" {
-				x.Fatalf("page %d: %v", pages, n)
-			}
-			found[fmt.Sprint(n["name"])] = true
-		}
-		pages++
-		if len(page) < 400 {
-			break
-		}
-		marker = "&marker=" + page[len(page)-1]["uuid"].(string)
-	}
-	// Other cases may have left a node in this state.
-	if pages != 3 || len(found) < count {
-		x.Errorf("%d nodes over %d pages by marker, want %d over 3", len(found), pages, count)
-	}
 }

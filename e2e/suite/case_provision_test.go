@@ -1,4 +1,4 @@
-package ironicsuite
+package suite
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 var provisionCases = []testCase{
 	{"PutWrongState", putWrongState},
 	{"PutUnreadable", putUnreadable},
-	{"PutArguments", putArguments},
 	{"PutChunked", putChunked},
 	{"PutLocked", putLocked},
 	{"PutInMaintenance", putInMaintenance},
@@ -20,7 +19,6 @@ var provisionCases = []testCase{
 	{"PutDeletedWhileWaiting", putDeletedWhileWaiting},
 	{"LastErrorStays", lastErrorStays},
 	{"WholeLife", wholeLife},
-	{"Rebuild", rebuild},
 	{"BusyListsFollow", busyListsFollow},
 }
 
@@ -65,22 +63,6 @@ func putUnreadable(x *tester) {
 	}
 	x.do(http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision").wantFault(http.StatusBadRequest, "Client", missing)
 	x.same("node", x.look(n.UUID).State, ironic.Enroll)
-}
-
-// putArguments holds what a target needs beside its name, and what it must not
-// have. Checked before the lock and after the state.
-func putArguments(x *tester) {
-	n := x.to(x.create("a"), ironic.Manageable)
-	const step = `"clean_steps":[{"interface":"deploy","step":"erase_devices"}]`
-	for body, text := range map[string]string{
-		`{"target":"clean"}`:                              `"clean_steps" is required when setting target provision state to clean`,
-		`{"target":"provide",` + step + `}`:               `"clean_steps" is only valid when setting target provision state to clean`,
-		`{"target":"provide","rescue_password":"sesame"}`: `"rescue_password" is only valid when setting target provision state to rescue`,
-		`{"target":"provide","configdrive":"x"}`:          "Adding a config drive is only supported when setting provision state to active, rebuild",
-	} {
-		x.put(n.UUID, body).wantFault(http.StatusBadRequest, "Client", text)
-	}
-	x.same("node", x.look(n.UUID).State, ironic.Manageable)
 }
 
 // putChunked holds that a body without a length is no body to Ironic.

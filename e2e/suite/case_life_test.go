@@ -1,4 +1,4 @@
-package ironicsuite
+package suite
 
 import (
 	"net/http"
@@ -41,11 +41,6 @@ func wholeLife(x *tester) {
 		x.through(n.UUID, w)
 	}
 	x.do(http.MethodDelete, "/v1/nodes/"+n.UUID).want(http.StatusNoContent)
-}
-
-func rebuild(x *tester) {
-	n := x.to(x.create("a"), ironic.Active)
-	x.through(n.UUID, work{ironic.TargetRebuild, nil, deploying, ironic.Active})
 }
 
 // through does one work and watches it.

@@ -1,4 +1,4 @@
-package ironicsuite
+package suite
 
 import (
 	"encoding/json"
@@ -91,7 +91,7 @@ func (x *tester) walk(query string) (uuids []string, pages [][]map[string]any) {
 // whatever happens to them, and that a page is cut at max_limit and never before.
 func fullListByID(x *tester) {
 	old := x.create("old")
-	if err := x.Backdoor.AddNodes(x.Context(), "full~", pageMax+20, ironic.AdoptFailed); err != nil {
+	if err := x.backdoor.AddNodes(x.Context(), "full~", pageMax+20, ironic.AdoptFailed); err != nil {
 		x.Fatal(err)
 	}
 	young := x.create("young")
@@ -132,7 +132,7 @@ func markerBefore(pages [][]map[string]any, i int) string {
 // fullListOfOurClient holds that a Catalog is that list, with the nodes that have a parent.
 func fullListOfOurClient(x *tester) {
 	x.create("a")
-	if err := x.Backdoor.AddNodes(x.Context(), "catalog~", pageMax+5, ironic.AdoptFailed); err != nil {
+	if err := x.backdoor.AddNodes(x.Context(), "catalog~", pageMax+5, ironic.AdoptFailed); err != nil {
 		x.Fatal(err)
 	}
 	query := fullFields + ",conductor_group"

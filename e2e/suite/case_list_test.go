@@ -1,9 +1,8 @@
-package ironicsuite
+package suite
 
 import (
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -11,15 +10,10 @@ import (
 var listCases = []testCase{
 	{"ListMembers", listMembers},
 	{"ListFields", listFields},
-	{"ListDetail", listDetail},
 	{"ListRefused", listRefused},
 	{"FilterByState", filterByState},
-	{"FilterByEveryBusyState", filterByEveryBusyState},
-	{"FilterByMaintenance", filterByMaintenance},
 	{"FilterByParent", filterByParent},
 	{"FilterByGroupAndDriver", filterByGroupAndDriver},
-	{"NewestChangeFirst", newestChangeFirst},
-	{"NeverChangedSort", neverChangedSort},
 }
 
 // listMembers holds what a list without fields tells of a node.
@@ -56,28 +50,6 @@ func listFields(x *tester) {
 		x.same("list with fields="+fields, find(nodes, n.UUID), want)
 		x.same("node with fields="+fields, x.get("/v1/nodes/"+n.UUID+"?fields="+fields).want(http.StatusOK).object(), want)
 	}
-}
-
-// listDetail holds that the long form is the single node's, however it is asked.
-func listDetail(x *tester) {
-	n := x.create("a")
-	single := x.get("/v1/nodes/" + n.UUID).want(http.StatusOK).object()
-	for _, path := range []string{"/v1/nodes?detail=true", "/v1/nodes?detail=True", "/v1/nodes/detail"} {
-		var page struct{ Nodes []map[string]any }
-		x.get(path).want(http.StatusOK).into(&page)
-		got := find(page.Nodes, n.UUID)
-		// Traits are shown by the single node only on some versions.
-		delete(got, "traits")
-		want := map[string]any{}
-		for k, v := range single {
-			if k != "traits" {
-				want[k] = v
-			}
-		}
-		x.same(path, got, want)
-	}
-	plain, _ := x.list("detail=false&fields=uuid")
-	x.same("detail=false", keys(find(plain, n.UUID)), []string{"links", "uuid"})
 }
 
 func listRefused(x *tester) {
@@ -157,29 +129,6 @@ func filterByGroupAndDriver(x *tester) {
 	}
 }
 
-// filterByEveryBusyState holds that the ten lists of a poll see a node in its
-// state, agent_url included, and in no other one.
-func filterByEveryBusyState(x *tester) {
-	n := x.create("a")
-	for _, state := range ironic.BusyStates() {
-		x.setAgent(n.UUID, state, true)
-		internal := x.look(n.UUID).Internal
-		for _, asked := range ironic.BusyStates() {
-			nodes, _ := x.list("provision_state=" + escape(string(asked)) + "&fields=uuid,provision_state,driver_internal_info")
-			in := find(nodes, n.UUID)
-			if (in != nil) != (asked == state) {
-				x.Errorf("node in %q, list of %q: %v", state, asked, in)
-			} else if in != nil {
-				x.same("node in "+string(state), in, map[string]any{
-					"uuid": n.UUID, "provision_state": string(state), "links": x.links(x.URL, n.UUID),
-					"driver_internal_info": internal,
-				})
-			}
-		}
-	}
-	x.setState(n.UUID, ironic.Enroll)
-}
-
 // Ironic knows withChildren from the minor version firstChildren on.
 const withChildren, firstChildren = "include_children=True", 83
 
@@ -199,65 +148,4 @@ func filterByParent(x *tester) {
 		x.same(query, [2]bool{find(nodes, a.UUID) != nil, find(nodes, b.UUID) != nil}, want)
 	}
 	x.get("/v1/nodes?"+children, version("1.82")).want(http.StatusNotAcceptable)
-}
-
-func filterByMaintenance(x *tester) {
-	a, b := x.create("a"), x.create("b")
-	x.do(http.MethodPut, "/v1/nodes/"+b.UUID+"/maintenance", raw(`{"reason":"broken fan"}`)).want(http.StatusAccepted)
-	x.same("maintenance", x.look(b.UUID).Maintenance, true)
-	nodes, _ := x.list("maintenance=true")
-	x.same("maintenance=true", [2]bool{find(nodes, a.UUID) != nil, find(nodes, b.UUID) != nil}, [2]bool{false, true})
-	x.do(http.MethodDelete, "/v1/nodes/"+b.UUID+"/maintenance").want(http.StatusAccepted)
-	x.same("maintenance", x.look(b.UUID).Maintenance, false)
-}
-
-// newestChangeFirst holds the probe of a poll: one request that tells whether
-// any node's state has changed.
-func newestChangeFirst(x *tester) {
-	a, b := x.create("a"), x.create("b")
-	probe := func() map[string]any {
-		x.Helper()
-		nodes, _ := x.list("sort_key=provision_updated_at&sort_dir=desc&limit=1&fields=uuid,provision_updated_at")
-		return nodes[0]
-	}
-	for _, n := range []node{a, b, a} {
-		before := x.look(n.UUID)
-		target := ironic.TargetManage
-		if before.State == ironic.Manageable {
-			target = ironic.TargetProvide
-		}
-		old := probe()
-		x.start(n.UUID, target)
-		now := x.await(n.UUID, "rest", func(n node) bool { return n.Reservation == nil && n.TargetState == nil })
-		got := probe()
-		x.same("probe", got["uuid"], any(n.UUID))
-		if now.Changed == nil || got["provision_updated_at"] != *now.Changed || got["provision_updated_at"] == old["provision_updated_at"] {
-			x.Errorf("probe %v, node's %v, before %v", got, now.Changed, old)
-		}
-	}
-	// What changes no state does not move it.
-	still := probe()
-	x.do(http.MethodPatch, "/v1/nodes/"+b.UUID, raw(`[{"op":"add","path":"/extra/x","value":"y"}]`)).want(http.StatusOK)
-	x.put(b.UUID, `{"target":"active"}`).want(http.StatusBadRequest)
-	x.create("c")
-	x.same("probe after a PATCH, a refused PUT and a create", probe(), still)
-}
-
-// neverChangedSort holds where nodes go that never changed: last with desc,
-// first with asc.
-func neverChangedSort(x *tester) {
-	a, b := x.create("a"), x.create("b")
-	x.to(b, ironic.Manageable)
-	for dir, changedFirst := range map[string]bool{"desc": true, "asc": false} {
-		nodes, _ := x.list("sort_key=provision_updated_at&sort_dir=" + dir + "&fields=uuid,provision_updated_at")
-		at := func(uuid string) int {
-			return slices.IndexFunc(nodes, func(n map[string]any) bool { return n["uuid"] == uuid })
-		}
-		if (at(b.UUID) < at(a.UUID)) != changedFirst {
-			x.Errorf("%s: changed at %d, never changed at %d", dir, at(b.UUID), at(a.UUID))
-		}
-	}
-	for _, key := range []string{"updated_at", "created_at", "name", "uuid", "id"} {
-		x.list("limit=1&sort_key=" + key)
-	}
 }

@@ -1,4 +1,4 @@
-package ironicsuite
+package suite
 
 import (
 	"net/http"
@@ -10,13 +10,9 @@ import (
 var nodeCases = []testCase{
 	{"NodeByName", nodeByName},
 	{"NodeInAnyCase", nodeInAnyCase},
-	{"NodeMembers", nodeMembers},
-	{"NodeStates", nodeStates},
 	{"NodeUnknown", nodeUnknown},
 	{"NodeImpossible", nodeImpossible},
 	{"NodeRenamedAndDeleted", nodeRenamedAndDeleted},
-	{"CreateRefused", createRefused},
-	{"PathUnknown", pathUnknown},
 	{"Drivers", drivers},
 }
 
@@ -50,42 +46,6 @@ func nodeInAnyCase(x *tester) {
 	x.same("its new name", x.look(n.Name).Name, name)
 }
 
-// nodeMembers holds the part of the long form that a throttle, BMO or a client
-// library reads of a new node.
-func nodeMembers(x *tester) {
-	n := x.create("a")
-	got := x.get("/v1/nodes/" + n.UUID).want(http.StatusOK).object()
-	want := map[string]any{
-		"uuid": n.UUID, "name": n.Name, "driver": "fake-hardware", "provision_state": "enroll", "target_provision_state": nil,
-		"power_state": nil, "target_power_state": nil, "maintenance": false, "maintenance_reason": nil, "fault": nil, "last_error": nil,
-		"reservation": nil, "instance_uuid": nil, "instance_info": map[string]any{}, "driver_internal_info": map[string]any{},
-		"properties": map[string]any{}, "extra": map[string]any{}, "provision_updated_at": nil, "updated_at": nil, "conductor_group": "",
-		"boot_interface": "fake", "deploy_interface": "fake", "inspect_interface": "fake", "automated_clean": nil, "protected": false, "retired": false,
-		"clean_step": map[string]any{}, "deploy_step": map[string]any{}, "owner": nil, "resource_class": nil, "links": x.links(x.URL, n.UUID),
-	}
-	part := map[string]any{}
-	for k := range want {
-		if v, ok := got[k]; ok {
-			part[k] = v
-		}
-	}
-	x.same("node", part, want)
-	if created, ok := got["created_at"].(string); !ok || created == "" {
-		x.Errorf("created_at %v", got["created_at"])
-	}
-}
-
-func nodeStates(x *tester) {
-	n := x.to(x.create("a"), ironic.Manageable)
-	got := x.get("/v1/nodes/" + n.UUID + "/states").want(http.StatusOK).object()
-	x.same("states", map[string]any{
-		"provision_state": got["provision_state"], "target_provision_state": got["target_provision_state"],
-		"last_error": got["last_error"], "provision_updated_at": got["provision_updated_at"], "target_power_state": got["target_power_state"],
-	}, map[string]any{
-		"provision_state": "manageable", "target_provision_state": nil, "last_error": nil, "provision_updated_at": *n.Changed, "target_power_state": nil,
-	})
-}
-
 func nodeUnknown(x *tester) {
 	for _, key := range []string{"11111111-1111-4111-8111-111111111111", "nope", "nope~x"} {
 		text := "Node " + key + " could not be found."
@@ -103,8 +63,7 @@ func nodeUnknown(x *tester) {
 // impossibleNames are refused in another way than unknown ones.
 var impossibleNames = []string{"no such", "detail", "states", "maintenance", "ports"}
 
-// nodeImpossible holds what a name is answered that no node can bear: one with
-// a space, and words of Ironic's own URLs.
+// nodeImpossible holds what a name is answered that no node can bear.
 func nodeImpossible(x *tester) {
 	for _, path := range []string{"/v1/nodes/no%20such", "/v1/nodes/no%20such?fields=uuid"} {
 		x.get(path).wantError(http.StatusBadRequest, map[string]any{
@@ -112,11 +71,6 @@ func nodeImpossible(x *tester) {
 		})
 	}
 	x.get("/v1/nodes/detail?fields=uuid").wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: fields")
-	x.get("/v1/nodes/states?fields=uuid").wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: fields")
-	x.get("/v1/nodes/maintenance?fields=uuid").
-		wantError(http.StatusMethodNotAllowed, map[string]any{"code": 405.0, "title": "Method Not Allowed", "description": ""})
-	x.get("/v1/nodes/ports?fields=uuid").
-		wantError(http.StatusNotFound, map[string]any{"code": 404.0, "title": "Not Found", "description": ""})
 }
 
 func nodeRenamedAndDeleted(x *tester) {
@@ -137,30 +91,6 @@ func nodeRenamedAndDeleted(x *tester) {
 	if find(nodes, n.UUID) != nil {
 		x.Error("the deleted node is still in the list")
 	}
-}
-
-func createRefused(x *tester) {
-	n := x.create("a")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"fake-hardware","name":"`+n.Name+`"}`)).
-		wantFault(http.StatusConflict, "Client", "A node with name "+n.Name+" already exists.")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"fake-hardware","name":"bad name"}`)).
-		wantFault(http.StatusBadRequest, "Client", "Cannot create node with invalid name 'bad name'")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"name":"x"}`)).
-		wantFault(http.StatusBadRequest, "Client", "Schema error for node: 'driver' is a required property")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"nope"}`)).
-		wantFault(http.StatusBadRequest, "Client", `No valid host was found. Reason: No conductor service registered which supports driver nope for conductor group "".`)
-}
-
-func pathUnknown(x *tester) {
-	n := x.create("a")
-	for _, path := range []string{"/nope", "/v1/nope"} {
-		x.get(path).wantError(http.StatusNotFound, map[string]any{"code": 404.0, "title": "Not Found", "description": ""})
-	}
-	for method, path := range map[string]string{http.MethodPost: "/v1/nodes/" + n.UUID + "/states/provision", http.MethodPut: "/v1/nodes/" + n.UUID} {
-		x.do(method, path, raw(`{"target":"manage"}`)).
-			wantError(http.StatusMethodNotAllowed, map[string]any{"code": 405.0, "title": "Method Not Allowed", "description": ""})
-	}
-	x.same("node", x.look(n.UUID).State, ironic.Enroll)
 }
 
 // drivers holds the sign of a living conductor.

@@ -1,4 +1,4 @@
-package ironicsuite
+package suite
 
 import (
 	"fmt"
@@ -13,10 +13,7 @@ var versionCases = []testCase{
 	{"MicroversionAccepted", microversionAccepted},
 	{"MicroversionRefused", microversionRefused},
 	{"MicroversionOfV1", microversionOfV1},
-	{"StandardVersionHeader", standardVersionHeader},
 	{"RefusedVersionChangesNothing", refusedVersionChangesNothing},
-	{"OldVersionHidesNames", oldVersionHidesNames},
-	{"OldVersionHidesStates", oldVersionHidesStates},
 	{"OldVersionLacksFeatures", oldVersionLacksFeatures},
 }
 
@@ -101,60 +98,11 @@ func microversionOfV1(x *tester) {
 	x.get("/v1", version("latest")).want(http.StatusOK).wantHeader(versionHeader, x.maxVersion())
 }
 
-// Ironics up to 1.82 ignore the header that other OpenStack services read.
-func standardVersionHeader(x *tester) {
-	want := "1.1"
-	if x.target.MaxMinor > 82 {
-		want = "1.61"
-	}
-	a := x.get("/v1/nodes?limit=1", version(""), header("OpenStack-API-Version", "baremetal 1.61"))
-	a.want(http.StatusOK).wantHeader(versionHeader, want)
-}
-
 func refusedVersionChangesNothing(x *tester) {
 	n := x.create("a")
 	x.put(n.UUID, `{"target":"manage"}`, version("1.200")).
 		wantError(http.StatusNotAcceptable, notAcceptable(x.unsupported("1.200")))
 	x.same("node", x.look(n.UUID).State, ironic.Enroll)
-}
-
-func oldVersionHidesNames(x *tester) {
-	n := x.create("a")
-	old, _ := x.list("limit=1", version(""))
-	x.same("members at 1.1", keys(old[0]), []string{"instance_uuid", "links", "maintenance", "power_state", "provision_state", "uuid"})
-	now, _ := x.list("limit=1", version("1.5"))
-	x.same("members at 1.5", keys(now[0]), []string{"instance_uuid", "links", "maintenance", "name", "power_state", "provision_state", "uuid"})
-
-	x.get("/v1/nodes/"+n.UUID, version("")).want(http.StatusOK)
-	x.get("/v1/nodes/"+n.Name, version("")).wantFault(http.StatusNotFound, "Client", "Node "+n.Name+" could not be found.")
-	// From 1.5 names are known, and from 1.10 those with a ~ in them.
-	received := "Expected a logical name or UUID but received " + n.Name + "."
-	x.get("/v1/nodes/"+n.Name, version("1.5")).wantFault(http.StatusBadRequest, "Client", received)
-	x.put(n.Name, `{"target":"manage"}`, version("1.9")).wantFault(http.StatusBadRequest, "Client", received)
-	x.get("/v1/nodes/"+n.Name, version("1.10")).want(http.StatusOK)
-}
-
-func oldVersionHidesStates(x *tester) {
-	for _, tc := range []struct {
-		state    ironic.State
-		version  string
-		want     any
-		fromOnly string
-	}{
-		{ironic.Available, "1.1", nil, "1.2"},
-		{ironic.InspectWait, "1.38", "inspecting", "1.39"},
-	} {
-		n := x.create(string(tc.state[0]))
-		x.setState(n.UUID, tc.state)
-		for v, want := range map[string]any{tc.version: tc.want, tc.fromOnly: string(tc.state)} {
-			got := x.get("/v1/nodes/"+n.UUID, version(v)).want(http.StatusOK).object()["provision_state"]
-			x.same(fmt.Sprintf("%s at %s", tc.state, v), got, want)
-			list, _ := x.list("", version(v))
-			if in := find(list, n.UUID); in == nil || in["provision_state"] != want {
-				x.Errorf("%s in the list at %s: %v, want %v", tc.state, v, in, want)
-			}
-		}
-	}
 }
 
 func oldVersionLacksFeatures(x *tester) {
