@@ -108,7 +108,7 @@ func TestPlansGoByTheSettingsInForce(t *testing.T) {
 		s.pass(20 * time.Second)
 		tariff := 0.5
 		want := disruption.Config{
-			ConsolidateAfter: disruption.Span(30 * time.Minute), TariffPerKWh: &tariff, MaxPayback: disruption.Span(24 * time.Hour),
+			ConsolidateAfter: disruption.Span(30 * time.Minute), TariffPerKWh: &tariff,
 			Budgets: budget.List{{Nodes: "0", Schedule: "@daily", Duration: "8h", Reasons: []api.PlanReason{api.PlanDrifted}}},
 		}
 		if diff := cmp.Diff(want, s.planned().Config); diff != "" {

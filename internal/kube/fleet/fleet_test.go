@@ -186,7 +186,7 @@ func TestPages(t *testing.T) {
 
 func TestNamespaces(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
-	s, err := fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
+	s, err := fleet.New(fleet.Options{Client: c.client, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
 	if err != nil || len(s.Hosts) != 3 || slices.Contains(c.asked, "BareMetalHost") || !slices.Contains(c.asked, "BareMetalHost elsewhere") {
 		t.Errorf("%v, %d hosts, asked for %v", err, len(s.Hosts), c.asked)
 	}
@@ -196,7 +196,7 @@ func TestNamespaces(t *testing.T) {
 func TestAPodThatWentRestartsTheClock(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
 	now := noon
-	r := fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Now: func() time.Time { return now }})
+	r := fleet.New(fleet.Options{Client: c.client, Now: func() time.Time { return now }})
 	last := func() time.Time {
 		t.Helper()
 		s, err := r.Read(t.Context())
