@@ -167,13 +167,13 @@ var table = map[string]imports{
 	},
 
 	// What tests and the demo run against.
-	"internal/rig/draw":        {},
-	"internal/rig/fakeironic":  {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
-	"internal/rig/bmo":         {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}},
-	"internal/rig/fakebmo":     {house: []string{"internal/rig/bmo", "internal/rig/draw", "pkg/ironic", "pkg/api"}},
-	"internal/rig/nodes":       {house: []string{"pkg/ironic"}},
-	"internal/rig/realironic":  {house: []string{"internal/rig/child"}},
-	"internal/rig/child":       {},
+	"internal/rig/draw":       {},
+	"internal/rig/fakeironic": {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
+	"internal/rig/bmo":        {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}},
+	"internal/rig/fakebmo":    {house: []string{"internal/rig/bmo", "internal/rig/draw", "pkg/ironic", "pkg/api"}},
+	"internal/rig/nodes":      {house: []string{"pkg/ironic"}},
+	"internal/rig/realironic": {house: []string{"internal/rig/child"}},
+	"internal/rig/child":      {},
 	"internal/rig/realkube": {
 		house:   []string{"internal/rig/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
