@@ -125,7 +125,7 @@ func TestNothingIsPlannedUnlessItIsSetAndNothingExecuted(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})
-	for mode, want := range map[config.DisruptionMode]bool{config.DisruptionPlan: false, config.DisruptionExecute: true} {
+	for mode, want := range map[string]bool{config.DisruptionPlan: false, config.DisruptionExecute: true} {
 		if got := plannerConfig(config.Disruption{Mode: mode}).Execute; got != want {
 			t.Errorf("%s: execute %t", mode, got)
 		}

@@ -39,7 +39,7 @@ func DefaultOptions() Options {
 	return Options{
 		Hosts: 100, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8, Speed: usualSpeed(ViaGateway),
 		Policy: PolicyThrottle, Seed: 1,
-		FixedAfter: 45 * time.Minute, Breaker: breakerOn, LimitMode: string(config.LimitFixed),
+		FixedAfter: 45 * time.Minute, Breaker: breakerOn, LimitMode: config.LimitFixed,
 	}
 }
 

@@ -18,7 +18,7 @@ func settings(o Options, endpoint string) config.Config {
 	c := config.Default()
 	c.BMOConcurrency = o.Workers
 	c.Limits.Total = o.Limit
-	c.Limits.Mode = config.LimitMode(o.LimitMode)
+	c.Limits.Mode = o.LimitMode
 	c.Ironic = config.Ironic{Endpoint: endpoint}
 	c.Listen = config.Listen{API: "127.0.0.1:0", Metrics: "127.0.0.1:0"}
 	c.Breaker.Enabled = o.Breaker != breakerOff

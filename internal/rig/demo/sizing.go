@@ -32,7 +32,7 @@ func (s *stage) sizing() Sizing {
 // write prints what is more than the limit that was asked for.
 func (s Sizing) write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if s.LimitMode == string(config.LimitAdaptive) {
+	if s.LimitMode == config.LimitAdaptive {
 		fmt.Fprintf(w, "limit mode             \t%s, at the end %d\n", s.LimitMode, s.LimitAtEnd)
 	}
 	if s.RecommendedLimit > 0 {
@@ -43,7 +43,7 @@ func (s Sizing) write(out io.Writer) error {
 
 // modeFault tells what is wrong with the limit's mode; "" is nothing.
 func (o *Options) modeFault() string {
-	switch mode := config.LimitMode(o.LimitMode); {
+	switch mode := o.LimitMode; {
 	case mode != config.LimitFixed && mode != config.LimitAdaptive:
 		return "must be fixed or adaptive"
 	case mode == config.LimitAdaptive && o.Policy != PolicyThrottle:

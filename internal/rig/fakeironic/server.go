@@ -132,5 +132,5 @@ func (c *call) authorize() string {
 
 // public paths need no credentials.
 func (c *call) public() bool {
-	return len(c.path) == 0 || c.path[0] == "" || c.path[0] == "lookup" || c.path[0] == "heartbeat"
+	return len(c.path) == 0 || c.path[0] == "" || c.path[0] == "lookup"
 }
