@@ -88,7 +88,7 @@ func (r *throttle) isReady() bool {
 // queued are the hosts of the queue, by namespace/name.
 func (r *throttle) queued() map[string]bool {
 	r.Helper()
-	queue, err := r.client.Queue(r.Context(), 1000)
+	queue, err := r.client.Queue(r.Context(), api.QueueQuery{Limit: 1000})
 	if err != nil {
 		r.Fatal(err)
 	}
