@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -49,7 +52,7 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 		"--via gatway --workers 0": "--workers 0: must be 1 to 1024\n" + `--via "gatway": must be check or gateway; did you mean gateway?`,
 		"--tenants 700":            "--tenants 700: must be 1 to 600",
 		"--work 5s-10s":            "--work 5s-10s: must be within 1m0s and 24h0m0s, or 0 for a whole life",
-		"--plot x.png":             "--plot x.png: must end in .svg or .html",
+		"--plot x.png":             "--plot x.png: must end in .svg",
 		"--plot nowhere/x.svg":     "--plot nowhere/x.svg: its folder must be there",
 		"--trouble bmo@1h":         `--trouble "bmo@1h": must be KIND@AT+FOR, such as bmo@1h+5m`,
 		"--trouble bm@1h+5m":       `--trouble "bm@1h+5m": "bm" must be throttle, bmo or ironic; did you mean bmo?`,
@@ -112,6 +115,27 @@ func TestBMOOvershootsByItsWorkers(t *testing.T) {
 	}
 	if strings.Count(table, "ABOVE") != 2 || !strings.Contains(notes, "--trouble bmo@90h0m0s+1m0s: never came in 4 of 4 storms") {
 		t.Errorf("%s\n%s", table, notes)
+	}
+}
+
+// TestFilesOverTime: --csv has all storms; --plot has as many lines as can be told apart.
+func TestFilesOverTime(t *testing.T) {
+	plot, csv := filepath.Join(t.TempDir(), "a.svg"), filepath.Join(t.TempDir(), "a.csv")
+	g, err := parse("--hosts 9 --limit 1,2,3,4,5,6,7 --plot " + plot + " --csv " + csv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = g.Run(t.Context(), simulate.Output{Stdout: io.Discard, Stderr: io.Discard})
+	if err == nil || !strings.Contains(err.Error(), "7 lines, can draw at most 6: compare fewer storms, or take --csv") {
+		t.Errorf("error %v", err)
+	}
+	text, err := os.ReadFile(csv)
+	if err != nil || !strings.HasPrefix(string(text), "policy,limit,limit_mode,seed,") || !strings.Contains(string(text), "\nthrottle,7,fixed,1,on,0,5,") {
+		t.Errorf("%v, %.300s", err, text)
+	}
+	run(t, "--hosts 9 --limit 3 --policy throttle,bmo --plot "+plot, false)
+	if text, err := os.ReadFile(plot); err != nil || strings.Count(string(text), "<polyline") != 2 || xml.Unmarshal(text, new(struct{})) != nil {
+		t.Errorf("%v, %.300s", err, text)
 	}
 }
 
