@@ -6,7 +6,6 @@ GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/ironic-throttle
 LAB     := $(BIN)/ironic-throttle-lab
-TESTSUM  = $(GO) run ./hack/testsum
 # All packages: ./... leaves out pkg/api, which is a module of its own.
 HOUSE   := github.com/ironic-throttle/ironic-throttle
 
@@ -24,19 +23,27 @@ GOLANGCI_VERSION := $(shell sed -n 's|.*/golangci-lint/v2 \(v[^ ]*\).*|\1|p' hac
 # Built once for all clones, as hack/*/install.sh keeps what it builds.
 TOOLS            := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ironic-throttle
 GOLANGCI         := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+TESTSUM_VERSION  := $(shell sed -n 's|.*gotest.tools/gotestsum \(v[^ ]*\).*|\1|p' hack/tools/go.mod)
+TESTSUM          := $(TOOLS)/gotestsum-$(TESTSUM_VERSION)
+# A line for each package, the output of what failed. In LOUD also that of what passed. Each package ends after
+# half an hour, with its goroutines in the output, unless a target says otherwise.
+GOTEST  = $(TESTSUM) --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg --hide-summary skipped $(AFTER) -- -timeout 30m
+LOUD    = $(TESTSUM) --format standard-verbose --hide-summary skipped $(AFTER) --
+AFTER  := --post-run-command $(CURDIR)/hack/tally.sh
+
+# Without the folder of this clone in what is compiled, the build cache serves other clones too.
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
 
 # Knobs of the targets below.
 DEMO_FLAGS  ?=
 BUILDFLAGS  ?=
 ATTACK      ?= 10m
 LONGRUN     ?= 30m
-CHAOS       ?= .
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 SOAK        ?= 10000
 WORKERS     ?= 2
 LAWS        ?= 100000
-KILLS       ?= 100
 SEED        ?= 1
 SEEDS       ?= 2
 FUZZTIME    ?= 20s
@@ -55,7 +62,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack chaos longrun storms size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -67,7 +74,7 @@ help: ## List the targets
 build: $(BINARY) $(LAB) ## Build bin/ironic-throttle and bin/ironic-throttle-lab
 
 $(BINARY) $(LAB): $(BIN)/%:
-	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
+	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 # The first build takes minutes, and go says nothing while it compiles: every so many packages are counted.
 COUNTED = { n=0; while IFS= read -r line; do case $$line in \
@@ -110,9 +117,8 @@ release: ## Binaries, images, SBOM, manifests, Helm chart and checksums in dist/
 release-check: ## make release twice, the second time of a clone in another folder and with an empty cache: equal bytes?
 	@RELEASE_FLAGS='$(RELEASE_FLAGS)' hack/release/check.sh
 
-release-test: ## The release's own tests: image, SBOM, chart = kustomize
-	$(GO) build -o $(BIN)/testsum ./hack/testsum
-	cd hack/release && $(CURDIR)/$(BIN)/testsum -- -timeout 0 $(TESTFLAGS) ./...
+release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustomize
+	cd hack/release && $(GOTEST) $(TESTFLAGS) ./...
 
 ##@ Check
 
@@ -124,49 +130,45 @@ SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube
 UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./hack/mutants
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
-# These run storms and kill processes, and begin first, as they mostly wait.
-STORMS := ./internal/rig/demo
 
-quick: ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
+quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
 	@$(MAKE) --no-print-directory build
 	$(GO) vet $(HOUSE)/...
 	@packages=$$($(GO) list $(HOUSE)/pkg/... ./cmd/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
-	  $(TESTSUM) -silence 2m -- -vet=off -short -timeout 10m $$packages || \
+	  $(GOTEST) -vet=off -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
 # The runs with and without the race detector are side by side, as packages with storms mostly wait for
 # real time: three at once beside the searches fill two cores, and in each of them run twice as many tests
-# as cores. testsum ends what says nothing for long; a limit on the whole would fail on a machine that is merely
-# busy. The race detector holds up the end of each process for 1 s unless told otherwise.
+# as cores. The race detector holds up the end of each process for 1 s unless told otherwise.
 # make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server and no Kustomize, under the race detector
 	@echo "make test: searches and what is raced side by side; five to six minutes on two cores in a fresh clone; a package is shown when it is done"
 	@$(MAKE) --no-print-directory -j 2 test-searches test-raced
 
-test-searches:
-	$(TESTSUM) -- -vet=off -timeout 0 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
+test-searches: $(TESTSUM)
+	$(GOTEST) -vet=off $(TESTFLAGS) $(SEARCHES) $(UNRACED)
 ifneq ($(RACE),)
-	$(TESTSUM) -- $(RACE) -vet=off -short -timeout 0 $(TESTFLAGS) $(SEARCHES)
+	$(GOTEST) $(RACE) -vet=off -short $(TESTFLAGS) $(SEARCHES)
 endif
 
-test-raced:
+test-raced: $(TESTSUM)
 	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
-	  $(TESTSUM) -- $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) -timeout 0 $(TESTFLAGS) $(STORMS) $$packages
+	  $(GOTEST) $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $$packages
 
-manifests: ## What must hold of deploy/: make test leaves it out, make quick does not
-	$(TESTSUM) -- -vet=off -timeout 0 $(TESTFLAGS) $(MANIFESTS)
+manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not
+	$(GOTEST) -vet=off $(TESTFLAGS) $(MANIFESTS)
 
-search: ## Look for histories that break the limit or a law of turns, plans that break one, examples that are wrong (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
-	$(TESTSUM) -v -- -timeout 120m -count=1 -run 'Law|ChangeNothing' ./pkg/slots ./pkg/admission \
+search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one, examples that are wrong (SEARCH=10000, from SEED=1; LAWS=100000)
+	$(LOUD) -timeout 120m -count=1 -run 'Law|ChangeNothing' ./pkg/slots ./pkg/admission \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestPagesShow' ./internal/rig/simulate -args -simulate.everything
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestNoPlan|^TestPlansSave|^TestPlacementsHold|^TestTheJudge' ./pkg/disruption \
+	$(LOUD) -timeout 60m -count=1 -run '^TestPagesShow' ./internal/rig/simulate -args -simulate.everything
+	$(LOUD) -timeout 60m -count=1 -run '^TestNoPlan|^TestPlansSave|^TestPlacementsHold|^TestTheJudge' ./pkg/disruption \
 	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestNamesThatMove' \
+	$(LOUD) -timeout 30m -count=1 -run '^TestNamesThatMove' \
 	  ./internal/gateway -args -rapid.checks=1000 -rapid.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestKillHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
 
 soak: ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1; WORKERS=2)
 	$(GO) run ./hack/soak $(if $(filter %s %m %h,$(SOAK)),-for,-histories) $(SOAK) -seed $(SEED) -workers $(WORKERS)
@@ -174,30 +176,21 @@ soak: ## Random histories of the whole system in virtual time, with all that can
 sabotage: ## Break the product on purpose, in one way after the other: the histories of make soak must find each within 1000
 	$(GO) run ./hack/sabotage -seed $(SEED)
 
-attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
-	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
+attack: $(TESTSUM) ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
+	$(LOUD) -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
 
-longrun: ## The real process for long, with hosts, faults and changed settings: what it holds stays flat (LONGRUN=30m)
-	$(TESTSUM) -v -silence 10m -- -timeout 0 -count=1 -run StaysFlat ./internal/rig/attack -args -attack.longrun=$(LONGRUN)
+longrun: $(TESTSUM) ## The real process for long, with hosts, faults and changed settings: what it holds stays flat (LONGRUN=30m)
+	$(LOUD) -timeout 0 -count=1 -run StaysFlat ./internal/rig/attack -args -attack.longrun=$(LONGRUN)
 
-# The first run is the long one; its table says what each fault came to. The others are short runs
-# of tests that have a target, or a place in make test, of their own.
-chaos: ## Real processes under faults, some 16 minutes; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
-	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
-ifeq ($(CHAOS),.)
-	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestKillStorm|^TestKillHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
-	$(TESTSUM) -- -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
-endif
-
-storms: ## Storms of up to 20,000 hosts in virtual time, by both ways in, held against their bounds (SEEDS=2)
-	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestStormsKeep' ./internal/rig/simulate -args -storms.whole -storms.seeds=$(SEEDS)
+storms: $(TESTSUM) ## Storms of up to 20,000 hosts in virtual time, by both ways in, held against their bounds (SEEDS=2)
+	$(LOUD) -timeout 120m -count=1 -run '^TestStormsKeep' ./internal/rig/simulate -args -storms.whole -storms.seeds=$(SEEDS)
 
 size: ## Lines of each room, of the product and of its tests, beside what they may be
 	@$(GO) run ./hack/size
 
-cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
+cover: $(TESTSUM) ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
 	@mkdir -p $(BIN)
-	$(TESTSUM) -- -coverpkg=$(HOUSE)/pkg/... -coverprofile=$(BIN)/cover.out $(HOUSE)/pkg/...
+	$(GOTEST) -coverpkg=$(HOUSE)/pkg/... -coverprofile=$(BIN)/cover.out $(HOUSE)/pkg/...
 	@$(GO) tool cover -func=$(BIN)/cover.out >$(BIN)/cover.txt
 	@echo "functions of which less than 80 % ran:"
 	@awk -v floor=$(COVER_FLOOR) '{part = $$NF; sub("%", "", part)} \
@@ -233,24 +226,23 @@ e2e: ## The suites on a real Ironic from Debian's packages (root on Debian; inst
 
 # One package after the other: both at once fill two cores, and a real Ironic that gets
 # no time looks like an outage. Then what MariaDB may change, on Debian 13's Ironic.
-e2e-ironic: system
-	$(SYSTEM) $(TESTSUM) -- -tags e2e -p 1 -timeout 60m -count=1 ./e2e ./e2e/bmo
-	$(SYSTEM) IRONIC_DATABASE=mariadb $(TESTSUM) -- -tags e2e -timeout 60m -count=1 -run '$(ON_MARIADB)' ./e2e -args -trixie.suite
+e2e-ironic: system $(TESTSUM)
+	$(SYSTEM) $(GOTEST) -tags e2e -p 1 -timeout 60m -count=1 ./e2e ./e2e/bmo
+	$(SYSTEM) IRONIC_DATABASE=mariadb $(GOTEST) -tags e2e -timeout 60m -count=1 -run '$(ON_MARIADB)' ./e2e -args -trixie.suite
 
 # Other tests of e2e run there too, each by its name, but for what they know of Ironic 21 alone:
 # IRONIC_DATABASE=mariadb go test -tags e2e -run NAME ./e2e.
 ON_MARIADB := ^(TestTrixieSuite|TestThrottleStorm)$$
 
 # Ironic is a fake here, in the tests' own process.
-e2e-kube: system
-	$(SYSTEM) $(TESTSUM) -- -tags e2e -timeout 60m -count=1 ./e2e/kube
+e2e-kube: system $(TESTSUM)
+	$(SYSTEM) $(GOTEST) -tags e2e -timeout 60m -count=1 ./e2e/kube
 
-e2e-page: $(BINARY) $(LAB) system
-	$(GO) build -o $(BIN)/testsum ./hack/testsum
-	cd e2e/page && $(CURDIR)/$(BIN)/testsum -- -timeout 10m -count=1 .
+e2e-page: $(BINARY) $(LAB) system $(TESTSUM)
+	cd e2e/page && $(GOTEST) -timeout 10m -count=1 .
 
-storm: ## Storms of 60 hosts with a real operator, and the table of them; hours (STORM=gateway-5, a regexp; STORM_FLAGS="-storm.hosts 24")
-	$(SYSTEM) $(TESTSUM) -v -silence 60m -- -tags e2e -timeout 0 -count=1 -run '^TestStorms$$' ./e2e/bmo -args -storm.cells='$(STORM)' $(STORM_FLAGS)
+storm: $(TESTSUM) ## Storms of 60 hosts with a real operator, and the table of them; hours (STORM=gateway-5, a regexp; STORM_FLAGS="-storm.hosts 24")
+	$(SYSTEM) $(LOUD) -tags e2e -timeout 0 -count=1 -run '^TestStorms$$' ./e2e/bmo -args -storm.cells='$(STORM)' $(STORM_FLAGS)
 
 # What the suites run, made where it is not there yet.
 SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bmo=$$(hack/bmo/install.sh) && \
@@ -267,9 +259,11 @@ fmt: ## gofmt what is not formatted
 
 ##@ Tools
 
-$(GOLANGCI):
+$(GOLANGCI): TOOL = github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(TESTSUM): TOOL = gotest.tools/gotestsum
+$(GOLANGCI) $(TESTSUM):
 	@mkdir -p $(@D)
-	cd hack/tools && $(GO) build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd hack/tools && CGO_ENABLED=0 $(GO) build -o $@.$$$$ $(TOOL) && mv $@.$$$$ $@
 
 clean: ## Remove what was built
 	rm -rf $(BIN) build dist

@@ -37,7 +37,7 @@ func storms(t *testing.T, c cell, hosts int) (rows []row) {
 	s := raise(t, c, hosts)
 	defer func() { printTable(t, rows) }()
 	for _, p := range c.phases {
-		// A test of its own tells hack/testsum that something goes on.
+		// A test of its own shows that something goes on.
 		if !t.Run(string(p), func(t *testing.T) {
 			defer s.within(t)()
 			r := s.play(p)

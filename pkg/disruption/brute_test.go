@@ -80,7 +80,7 @@ func (b *brute) search() {
 // prefix tries the candidates once, each beside those before it that could go, what saves the most per cost first.
 func (b *brute) prefix() {
 	perCost := func(h *disruption.Host) float64 { // as Karpenter weighs pods
-		cost := b.s.Throttle.ReleaseMinutes
+		cost := b.s.Throttle.SlotMinutes
 		for _, p := range b.movers(home(h)) {
 			pod := 1 + float64(p.Priority)/(1<<25)
 			if p.DeletionCost != nil {

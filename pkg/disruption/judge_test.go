@@ -254,7 +254,7 @@ func (j *judgement) numbers(a *api.PlanAction) {
 		j.breakf("action %s has numbers that are none or negative, or does not say why", a.ID)
 	case a.SavingPerHour > most*(1+1e-9)+1e-9 || under && a.SavingPerHour <= 0:
 		j.breakf("action %s says that it saves %g, and its acts save %g at most (law saving)", a.ID, a.SavingPerHour, max(0, most))
-	case (a.PaybackHours != nil) != (a.SavingPerHour > 0), under && j.c.MaxPayback >= 0 && payback > time.Duration(j.c.MaxPayback).Hours()*(1+1e-9):
+	case (a.PaybackHours != nil) != (a.SavingPerHour > 0), under && payback > 24*(1+1e-9):
 		j.breakf("action %s saves %g, and pays back after %g hours", a.ID, a.SavingPerHour, payback)
 	case math.Abs(ratio-a.SavingPerCost) > 0.01*max(ratio, 0.01):
 		j.breakf("action %s: %g saved for a cost of %g are not %g per cost", a.ID, a.SavingPerHour, a.DisruptionCost, a.SavingPerCost)

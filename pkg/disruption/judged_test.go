@@ -68,7 +68,7 @@ func TestTheJudgeRejects(t *testing.T) {
 			p.Actions[0].Hosts[0].HandBack = true
 			p.Actions[0].SavingPerHour += 0.1
 		}, "law saving"},
-		{"too long a payback", good, func(l *lab, _ *api.Plan) { l.c.MaxPayback = disruption.Span(time.Minute) }, "pays back"},
+		{"too long a payback", good, act(func(a *api.PlanAction) { *a.PaybackHours = 25 }), "pays back"},
 		{"too many replicas", good, act(func(a *api.PlanAction) {
 			a.Commands = []string{strings.ReplaceAll(strings.Join(a.Commands, "\n"), "--replicas=2", "--replicas=4")}
 		}), "replicas"},

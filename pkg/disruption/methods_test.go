@@ -55,7 +55,7 @@ func TestOneDriftedHostAPass(t *testing.T) {
 		if told(p) != "StaticDrift reprovision "+want || p.Later[0].Note != "one drifted host a pass: metal3/"+want+" goes first" {
 			t.Fatalf("of pods %v the plan is %q; later %+v", pods, told(p), p.Later)
 		}
-		if a := p.Actions[0]; a.SlotMinutes != 35 || a.PeakSlots != 1 || a.SavingPerHour != 0 || a.Saving != "nothing: the host is provisioned again" {
+		if a := p.Actions[0]; a.SlotMinutes != 40 || a.PeakSlots != 1 || a.SavingPerHour != 0 || a.Saving != "nothing: the host is provisioned again" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -83,8 +83,8 @@ func TestReplacement(t *testing.T) {
 		{"labels of a new node not known", func(l *lab) { l.s.Pools[0].NodeLabels = nil }, stays},
 		{"one must stay Ready: the new one", func(l *lab) { l.c.Budgets = nil }, goes},
 		{"two must", func(l *lab) { l.c.Budgets = bounds("ready:2") }, stays},
-		{"just too long a payback", func(l *lab) { l.c.MaxPayback = disruption.Span(31*time.Minute + 39*time.Second) }, stays},
-		{"not too long", func(l *lab) { l.c.MaxPayback = disruption.Span(31*time.Minute + 40*time.Second) }, goes},
+		{"just too long a payback", func(l *lab) { l.s.Throttle.SlotMinutes = 24*36 + 1 }, stays},
+		{"not too long", func(l *lab) { l.s.Throttle.SlotMinutes = 24*36 - 1 }, goes},
 	})
 }
 
@@ -93,7 +93,7 @@ func TestReplacementOfSeveral(t *testing.T) {
 	const goes, stays = "MultiNodeConsolidation replace h-0,h-1>s-2", ""
 	leased := func(of float64) func(l *lab) {
 		return func(l *lab) {
-			l.c.TariffPerKWh, l.c.MaxPayback = nil, disruption.Never
+			l.c.TariffPerKWh = nil
 			for i, f := range []float64{0.2, 0.1, of} {
 				l.s.Hosts[i].Class, l.s.Hosts[i].Price = "", disruption.Price{LeasePerHour: &f, LeaseEnds: new(noon.Add(-1))}
 			}
@@ -101,7 +101,6 @@ func TestReplacementOfSeveral(t *testing.T) {
 	}
 	plans(t, func() *lab {
 		l := used("5", "5")
-		l.c.MaxPayback = disruption.Default().MaxPayback
 		l.spare(400).Capacity = cpus("16")
 		for i := range l.s.Hosts {
 			l.s.Hosts[i].Class = "a"

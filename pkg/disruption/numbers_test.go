@@ -125,7 +125,7 @@ func TestPrices(t *testing.T) {
 	} {
 		l := used("1", "1")
 		l.s.Pods[1].DoNotDisrupt = true
-		l.c.MaxPayback, l.s.Hosts[0].Price = disruption.Never, row.price
+		l.s.Hosts[0].Price = row.price
 		if l.c.TariffPerKWh = nil; row.tariff > 0 {
 			l.c.TariffPerKWh = &row.tariff
 		}
@@ -171,12 +171,11 @@ func TestNumbersOfActions(t *testing.T) {
 		saving, payback float64 // payback in minutes
 		evidence        string  // one of them
 	}{
-		"empty":                   {empty, same, 20, 1, 0.1, 20, "no pod came or went for 24h0m0s, and consolidateAfter is 30s"},
-		"a release is guessed":    {empty, func(l *lab) { l.s.Throttle.ReleaseMinutes = 0 }, 30, 1, 0.1, 30, "how long slots are held is not all known yet: 30 minutes are taken"},
-		"replaced":                {replaced, same, 35, 2, 0.075, 31.0 + 2.0/3, "what is released costs 0.1 an hour"},
-		"replaced, of few slots":  {replaced, func(l *lab) { l.s.Throttle.Limit = 7 }, 35, 1, 0.075, 31.0 + 2.0/3, ""},
-		"a deployment is guessed": {replaced, func(l *lab) { l.s.Throttle.DeployMinutes = 0 }, 50, 2, 0.075, 36.0 + 2.0/3, ""},
-		"several":                 {several, same, 40, 2, 0.2, 20, "what is released costs 0.2 an hour"},
+		"empty":                  {empty, same, 20, 1, 0.1, 20, "no pod came or went for 24h0m0s, and consolidateAfter is 30s"},
+		"it is guessed":          {empty, func(l *lab) { l.s.Throttle.SlotMinutes = 0 }, 30, 1, 0.1, 30, "how long slots are held is not known yet: 30 minutes are taken"},
+		"replaced":               {replaced, same, 40, 2, 0.075, 33.0 + 1.0/3, "what is released costs 0.1 an hour"},
+		"replaced, of few slots": {replaced, func(l *lab) { l.s.Throttle.Limit = 7 }, 40, 1, 0.075, 33.0 + 1.0/3, ""},
+		"several":                {several, same, 40, 2, 0.2, 20, "what is released costs 0.2 an hour"},
 		"several, of a group with few slots": {several, func(l *lab) {
 			l.s.Throttle.Groups, l.s.Hosts[0].ConductorGroup = map[string]int{"rack": 4}, "rack"
 		}, 40, 1, 0.2, 20, ""},

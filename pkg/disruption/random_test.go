@@ -349,7 +349,6 @@ func (m *maker) settings() {
 	if c.Budgets = append(c.Budgets, budget.Budget{MinReady: pick(m, "0", "1", "2", "20%")}); m.rarely(6) {
 		c.Budgets = append(c.Budgets, budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}})
 	}
-	c.MaxPayback = pick(m, tenYears, disruption.Span(24*time.Hour), disruption.Span(time.Hour))
 	if m.rarely(8) {
 		c.TariffPerKWh = nil
 	}
@@ -387,7 +386,7 @@ func (m *maker) throttle() {
 	case 3:
 		t.Waiting = 1 + m.IntN(3)
 	case 4:
-		t.ReleaseMinutes, t.DeployMinutes = 0, 0
+		t.SlotMinutes = 0
 	case 5:
 		t.Limit = 1
 	}

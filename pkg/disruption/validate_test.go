@@ -66,7 +66,7 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 		{"the breaker opens", empty, func(l *lab, _ *api.Plan) { l.s.Throttle.OpenBreakers = []string{"a"} }},
 		{"no room any more", multi, func(l *lab, _ *api.Plan) { l.pod("d", 2, "4"); l.pod("e", 1, "1") }},
 		{"no saving any more", multi, func(l *lab, _ *api.Plan) { l.c.TariffPerKWh = new(0.0) }},
-		{"too long a payback", multi, func(l *lab, _ *api.Plan) { l.c.MaxPayback = 0 }},
+		{"too long a payback", multi, func(l *lab, _ *api.Plan) { l.s.Throttle.SlotMinutes = 2000 }},
 		{"no drift any more", drifted, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Applied = l.s.Hosts[0].Desired }},
 		{"no place meanwhile", drifted, func(l *lab, _ *api.Plan) { l.pod("c", 1, "6") }},
 		{"the replacement is taken", replace, func(l *lab, _ *api.Plan) { l.s.Hosts[1].Consumer = "Metal3Machine a/b" }},

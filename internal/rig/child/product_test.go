@@ -25,11 +25,11 @@ func TestBuildLeavesNothingBehind(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	empty("no such program")
-	binary, remove, err := build("../../../hack/testsum")
+	binary, remove, err := build("../../../hack/size")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(binary); err != nil || info.Mode()&0o100 == 0 || filepath.Base(binary) != "testsum" {
+	if info, err := os.Stat(binary); err != nil || info.Mode()&0o100 == 0 || filepath.Base(binary) != "size" {
 		t.Errorf("%s: %v, %v", binary, info, err)
 	}
 	made, err := buildinfo.ReadFile(binary)
