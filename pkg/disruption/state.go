@@ -148,7 +148,7 @@ type Host struct {
 	Faults []string `json:"faults,omitempty"`
 }
 
-// Price is what a host costs. nil = not known. A number that is negative or no number is not known either.
+// Price is what a host costs, in numbers that are finite and not negative. nil = not known.
 type Price struct {
 	WattsBusy *float64 `json:"wattsBusy,omitempty"` // in service
 	WattsIdle *float64 `json:"wattsIdle,omitempty"` // powered on, nothing to do
