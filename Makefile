@@ -39,13 +39,11 @@ DEMO_FLAGS  ?=
 BUILDFLAGS  ?=
 ATTACK      ?= 10m
 LONGRUN     ?= 30m
-CHAOS       ?= .
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 SOAK        ?= 10000
 WORKERS     ?= 2
 LAWS        ?= 100000
-KILLS       ?= 100
 SEED        ?= 1
 FUZZTIME    ?= 20s
 FUZZ        ?= .
@@ -63,7 +61,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack chaos longrun storms size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -131,8 +129,6 @@ SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube
 UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./internal/rig/svg ./hack/mutants
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
-# These run storms and kill processes, and begin first, as they mostly wait.
-STORMS := ./internal/rig/demo
 
 quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
@@ -159,12 +155,12 @@ endif
 
 test-raced: $(TESTSUM)
 	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
-	  $(GOTEST) $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $(STORMS) $$packages
+	  $(GOTEST) $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $$packages
 
 manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not
 	$(GOTEST) -vet=off $(TESTFLAGS) $(MANIFESTS)
 
-search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one, estimates and examples that are wrong (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
+search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one, estimates and examples that are wrong (SEARCH=10000, from SEED=1; LAWS=100000)
 	$(LOUD) -timeout 120m -count=1 -run 'Law|ChangeNothing' ./pkg/slots ./pkg/admission \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
 	$(LOUD) -timeout 60m -count=1 -run '^TestTheExpectedWaits|^TestPagesShow' ./internal/rig/simulate -args -simulate.everything
@@ -172,7 +168,6 @@ search: $(TESTSUM) ## Look for histories that break the limit or a law of turns,
 	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
 	$(LOUD) -timeout 30m -count=1 -run '^TestNamesThatMove' \
 	  ./internal/gateway -args -rapid.checks=1000 -rapid.seed=$(SEED)
-	$(LOUD) -timeout 60m -count=1 -run '^TestKillHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
 
 soak: ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1; WORKERS=2)
 	$(GO) run ./hack/soak $(if $(filter %s %m %h,$(SOAK)),-for,-histories) $(SOAK) -seed $(SEED) -workers $(WORKERS)
@@ -185,15 +180,6 @@ attack: $(TESTSUM) ## The real process in 384 MiB, attacked with real hosts at w
 
 longrun: $(TESTSUM) ## The real process for long, with hosts, faults and changed settings: what it holds stays flat (LONGRUN=30m)
 	$(LOUD) -timeout 0 -count=1 -run StaysFlat ./internal/rig/attack -args -attack.longrun=$(LONGRUN)
-
-# The first run is the long one; its table says what each fault came to. The others are short runs
-# of tests that have a target, or a place in make test, of their own.
-chaos: $(TESTSUM) ## Real processes under faults, some 16 minutes; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
-	$(LOUD) -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
-ifeq ($(CHAOS),.)
-	$(GOTEST) -timeout 30m -count=1 -run '^TestKillStorm|^TestKillHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
-	$(GOTEST) -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
-endif
 
 storms: $(TESTSUM) ## Storms of up to 20,000 hosts in virtual time, with ten seeds and by both ways in, held against their bounds
 	$(LOUD) -timeout 120m -count=1 -run '^TestStormsKeep' ./internal/rig/simulate -args -storms.whole -storms.seeds=10

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
@@ -12,50 +11,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
-
-// TestIronicAgentURL holds the life of agent_url that the count by agents rests
-// on (LH-2, LH-3): none while the ramdisk boots, there after the first
-// heartbeat, gone when the node rests.
-func TestIronicAgentURL(t *testing.T) {
-	l := newLab(t, realironic.Options{})
-	i, client := l.ironic, l.client
-
-	const name = "metal3~host-1"
-	must := func(want int, method, path, body string) {
-		t.Helper()
-		if status, answer := ask(t, i, method, path, body); status != want {
-			t.Fatalf("%s %s: %d, want %d: %s", method, path, status, want, answer)
-		}
-	}
-	await := func(state ironic.State, agent bool) ironic.Node {
-		t.Helper()
-		return awaitNode(t, client, name, fmt.Sprintf("%s, agent %v", state, agent), func(n ironic.Node) bool {
-			return n.State == state && n.AgentURL == agent
-		})
-	}
-	provision := "/v1/nodes/" + name + "/states/provision"
-	must(http.StatusCreated, http.MethodPost, "/v1/nodes", `{"driver":"fake-hardware","name":"`+name+`","deploy_interface":"custom-agent"}`)
-	must(http.StatusAccepted, http.MethodPut, provision, `{"target":"manage"}`)
-	await(ironic.Manageable, false)
-	awaitUnlocked(t, i, name)
-	must(http.StatusAccepted, http.MethodPut, provision, `{"target":"provide"}`)
-	n := await(ironic.CleanWait, false)
-
-	agent, err := i.StartAgent(t.Context(), n.UUID, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(agent.Stop)
-	if err := agent.Heartbeat(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	n = awaitNode(t, client, name, "an agent", func(n ironic.Node) bool { return n.AgentURL })
-	if !n.State.Busy() || n.AgentHeartbeat == "" {
-		t.Errorf("after the heartbeat: %+v", n)
-	}
-	agent.Release()
-	await(ironic.Available, false)
-}
 
 // awaitNode looks at a node until done, with a bound.
 func awaitNode(t *testing.T, client *ironic.Client, key, what string, done func(ironic.Node) bool) (n ironic.Node) {

@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -179,58 +176,4 @@ func awaitSettled(tb testing.TB, g gatewayProcess) {
 		st, err = client.Status(tb.Context())
 		return err == nil && st.View.Fresh && st.View.Settled
 	}, func() string { return fmt.Sprint(st.View, err) })
-}
-
-// testCapacityStorm lets 500 delayed hosts ask for the capacity list, each as often as
-// BMO lets it: every 60 to 120 s where the list is kept for 60 s, here five times as fast where
-// the machine can. An Ironic that needs so long for a list is given six times as long to
-// make the next: with the default it has a minute.
-func testCapacityStorm(t *testing.T, i *realironic.Ironic, list time.Duration) {
-	const hosts, ages = 500, 2
-	poll := max(time.Second, (list / 2).Round(time.Second))
-	maxAge := 12 * poll
-	upstream := countRequests(t, i.URL)
-	g := serveGateway(t, i, "IRONIC_ENDPOINT="+upstream.URL, "IRONIC_THROTTLE_POLL_INTERVAL="+poll.String()).settled()
-	newCapacityClient(t, g.url, hostOf(g.url)).warm()
-	before := upstream.of(askedAllBegun)
-	begun := time.Now()
-	ctx, end := t.Context(), begun.Add(ages*maxAge)
-	var lists, pages, cached atomic.Int64
-	var asking sync.WaitGroup
-	for n := range hosts {
-		asking.Go(func() {
-			c := newCapacityClient(t, g.url, hostOf(g.url))
-			// Spread over the first interval, then every 1 to 2 maxAge.
-			at := begun.Add(maxAge * time.Duration(n) / hosts)
-			for ; at.Before(end); at = at.Add(maxAge + maxAge*time.Duration(n%10)/10) {
-				wait := time.NewTimer(time.Until(at))
-				select {
-				case <-wait.C:
-				case <-ctx.Done():
-					return
-				}
-				hits, took, err := c.list(io.Discard)
-				if err != nil {
-					t.Errorf("host %d: %v", n, err)
-					return
-				}
-				lists.Add(1)
-				pages.Add(int64(len(took)))
-				cached.Add(int64(hits))
-				c.client.CloseIdleConnections()
-			}
-		})
-	}
-	asking.Wait()
-	took := time.Since(begun)
-	reached := upstream.of(askedAllBegun) - before
-	t.Logf("%d lists of %d pages were asked for in %.1f s, %d pages answered from the cache; %d lists reached Ironic: %v",
-		lists.Load(), pages.Load(), took.Seconds(), cached.Load(), reached, upstream)
-	// The next list begins up to a quarter of maxAge before it is due.
-	if most := 1 + int(took/(maxAge*3/4)); reached < 1 || reached > most {
-		t.Errorf("%d lists of all nodes in %v, want 1 to %d", reached, took, most)
-	}
-	if cached.Load() != pages.Load() {
-		t.Errorf("%d of %d pages were passed to Ironic", pages.Load()-cached.Load(), pages.Load())
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // storm is one cell while it is played: an Ironic and an operator of its own, and whoever
@@ -141,7 +142,7 @@ func (s *storm) leader() (leads *replica) {
 // queued are the hosts of the queue, by namespace/name.
 func (s *storm) queued() map[string]bool {
 	s.Helper()
-	queue, err := s.leader().client.Queue(s.Context(), 1000)
+	queue, err := s.leader().client.Queue(s.Context(), api.QueueQuery{Limit: 1000})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -4,189 +4,136 @@ package kube
 
 import (
 	"context"
-	"log/slog"
-	"path/filepath"
-	"slices"
+	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	core "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// executor carries out one action, until its Machine is gone, with the rights of the manifests. Its clock is ahead of the API server's: the youngest Machine must have been there for a minute.
-type executor struct {
-	*capi
-	action api.PlanAction
-	config *rest.Config
-	way    *realkube.Proxy // to the cluster of the nodes
-	log    safeLog
+// released is the release of a host while others want slots, as BMO sees it.
+type released struct {
+	*mortal
+	real   [3]string // nodes of hosts that somebody wants deployed
+	yields int       // how often the planned host was told so
+	slot   bool      // the planned host has got its slot
 }
 
-type safeLog struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *safeLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *safeLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (e *executor) now() time.Time { return time.Now().Add(2 * time.Minute) }
-
-// State, PlanOf, Validate and Hold are execute.Planner's.
-func (e *executor) State(ctx context.Context) (*disruption.State, error) {
-	return &disruption.State{Pools: []disruption.Pool{{
-		Key: disruption.Key{Namespace: e.Namespace, Name: "workers"}, Kind: disruption.PoolMachineDeployment, Scales: true, Execute: true,
-	}}}, ctx.Err()
-}
-
-func (e *executor) PlanOf(_ context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
-	plan := api.Plan{MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
-	if slices.Contains(e.machines(), filepath.Base(e.action.Hosts[0].Machine)) {
-		plan.Actions = []api.PlanAction{e.action}
-	}
-	return plan, nil
-}
-
-func (e *executor) Validate(ctx context.Context, _ api.Plan, _ *disruption.State, _ time.Time) error {
-	return ctx.Err()
-}
-
-func (e *executor) Hold() string { return "" }
-
-// newExecutor wants machine-1 of a pool of three to be replaced.
-func newExecutor(t *testing.T, nodes *realkube.Kube) *executor {
-	t.Helper()
-	ns := namespace(t, "execute")
-	e := &executor{capi: playCAPI(t, ns, nodes, 1)}
-	var err error
-	if e.way, err = nodes.Proxy(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.way.Stop)
-	e.action = api.PlanAction{
-		ID: "a-1", Decision: api.PlanReplace, Reason: api.PlanUnderutilized, Pool: "MachineDeployment " + ns + "/workers",
-		Hosts: []api.PlanHost{e.target("machine-1")}, Replacement: &api.PlanHost{Name: ns + "/host-3"},
-	}
-	wait(t.Context(), time.Second) // Machines are told apart by the second in which they were made
-	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "planner-execute"), ns))
-	if e.config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-// run carries out what there is until ctx ends.
-func (e *executor) run(ctx context.Context) {
-	e.Helper()
-	own, err := kube.NewClient(e.config)
-	if err != nil {
-		e.Fatal(err)
-	}
-	config := e.nodes.Config()
-	config.Host = e.way.URL
-	other, err := kube.NewClient(config)
-	if err != nil {
-		e.Fatal(err)
-	}
-	r := execute.New(execute.Options{
-		Planner: e, Namespaces: []string{e.Namespace},
-		Client: func(_ context.Context, of disruption.Key) (client.Client, error) {
-			if of == (disruption.Key{}) {
-				return own, nil
+// frees is BMO at the host that is released. Two real hosts hold the slots, and a third one waits: until these are done the
+// host yields, also to a throttle that has just started. Then it has its turn.
+func (r *released) frees(_ context.Context, host string) bool {
+	planned, p := "00000000-0000-4000-8000-00000000000"+strings.TrimPrefix(host, "host-"), r.alive.Load()
+	switch {
+	case r.slot: // Ironic needs no throttle for the rest
+		r.becomes(planned, ironic.Available)
+		return true
+	case p == nil || !p.Running():
+	case r.yields == 2:
+		for _, node := range r.real {
+			if !r.works(p, node, "active") {
+				return false
 			}
-			return other, nil
-		},
-		Leading: func() bool { return true }, Now: e.now, Every: 100 * time.Millisecond,
-		Instance: "executor", Log: slog.New(slog.NewTextHandler(&e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
-	if err := r.Run(ctx); err != nil {
-		e.Error(err)
-	}
-}
-
-// finish runs until just machine-1 is gone, its host powered off, and no mark is left.
-func (e *executor) finish(meanwhile func()) {
-	e.Helper()
-	stop := e.play()
-	defer stop()
-	ctx, cancel := context.WithCancel(e.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); e.run(ctx) }()
-	defer func() { cancel(); <-done }()
-	meanwhile()
-	var left []string
-	await(e.T, "end of the command", func() bool {
-		h, err := cluster.Hosts(e.Namespace).Get(e.Context(), filepath.Base(e.action.Hosts[0].Name), metav1.GetOptions{})
-		if err != nil {
-			e.Fatal(err)
+			r.becomes(node, ironic.Active)
 		}
-		online, _, _ := unstructured.NestedBool(h.Object, "spec", "online")
-		left = e.leftovers()
-		return !online && len(left) == 0 && len(e.machines()) == 3
-	}, func() string { return strings.Join(left, "\n") + "\n" + e.log.String() })
-	cancel()
-	<-done
-	stop()
-	if gone := slices.DeleteFunc(e.Gone, func(m string) bool { return m > "machine-2" }); !slices.Equal(gone, []string{"machine-1"}) || e.replicas() != 3 {
-		e.Errorf("gone %v, want machine-1 of the first ones alone; %d replicas, want 3\n%s", e.Gone, e.replicas(), e.log.String())
+		if r.slot = r.works(p, planned, "deleted"); r.slot {
+			r.kill(p)
+		}
+	case r.works(p, r.real[0], "active") && r.works(p, r.real[1], "active"):
+		if r.works(p, r.real[2], "active") {
+			r.Errorf("work began beyond the limit")
+		}
+		if code, body := p.put(planned, "deleted"); code == http.StatusConflict && strings.Contains(body, "planned work") && strings.Contains(body, "/real-2") {
+			r.yields++
+			r.kill(p)
+		} else if code < http.StatusBadRequest {
+			r.Errorf("planned work began before the host that waits")
+		}
+	}
+	return false
+}
+
+// works asks for the work of a node, and reports whether it is under way or done.
+func (r *released) works(p *throttle, node, target string) bool {
+	before := map[string]ironic.State{"active": ironic.Available, "deleted": ironic.Active}[target]
+	still := func() (is bool) {
+		r.ironic.With(func(now time.Time, w *fakeironic.World) {
+			n, _ := w.Node(now, node)
+			is = n.State == before
+		})
+		return is
+	}
+	if still() {
+		p.put(node, target)
+	}
+	return !still()
+}
+
+// becomes ends the work of a node.
+func (r *released) becomes(node string, state ironic.State) {
+	r.ironic.With(func(now time.Time, w *fakeironic.World) {
+		if err := w.SetState(now, node, state, false); err != nil {
+			r.Error(err)
+		}
+	})
+}
+
+// A process of the product releases an empty host, with the rights of the components alone, and gets kill -9 at its writes from
+// the mark of the Machine on, and in between. However often it starts again, the pool gets smaller by that host, once; the
+// Machine that was marked goes and no other; the host is powered off; and no mark is left. Meanwhile the work of that host waits
+// for those who want slots.
+func TestServeIsKilledWhileItReleases(t *testing.T) {
+	t.Parallel()
+	m := playMortal(t, cluster, "", 0)
+	r := &released{mortal: m}
+	for i := range r.real {
+		r.real[i] = m.ironic.node(t, m.Namespace+"~real-"+string(rune('0'+i)))
+	}
+	m.Frees = r.frees
+	stop := m.play()
+	defer stop()
+	m.ended("host-1", "machine-1", 2, 1)
+	m.until("plan in which nothing is to be done", func() bool {
+		plan := m.plan()
+		return plan != nil && plan.Blocked == "" && plan.Nodes > 0 && len(plan.Actions) == 0
+	})
+	if r.yields != 2 || !r.slot {
+		t.Errorf("its host yielded to %d processes, and had its slot: %v; %s", r.yields, r.slot, m.story())
 	}
 }
 
-// The replacement is there before the old node is drained, a PodDisruptionBudget is kept, and then the old Machine goes; with
-// the rights of planner-execute, and where the nodes are of a workload cluster whose API server is away for a while.
-func TestReplacementOfAHost(t *testing.T) {
+// A host is replaced by a cheaper one. The new Machine is there before the old node is drained, which is of a workload cluster; a
+// PodDisruptionBudget is kept there, and the API server of that cluster is away for a while. The process is killed as above.
+func TestServeIsKilledWhileItReplaces(t *testing.T) {
 	t.Parallel()
-	for name, nodes := range map[string]*realkube.Kube{"own": cluster, "workload": workloads(t)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := newExecutor(t, nodes)
-			old := e.action.Hosts[0]
-			allow := e.guardedPod("web", old.Node)
-			allow(0)
-			e.finish(func() {
-				await(t, "eviction that the budget refuses", func() bool {
-					return strings.Contains(e.log.String(), "violate the pod's disruption budget")
-				}, e.log.String)
-				node, err := e.core.CoreV1().Nodes().Get(t.Context(), old.Node, metav1.GetOptions{})
-				if err != nil || !slices.ContainsFunc(node.Spec.Taints, func(x core.Taint) bool {
-					return x.Key == "ironic-throttle.metal3.io/disrupting" && x.Effect == core.TaintEffectNoSchedule
-				}) {
-					t.Errorf("%v, taints %v", err, node.Spec.Taints)
-				}
-				if n := len(e.machines()); n != 4 {
-					t.Errorf("%d Machines while the old node is drained, want 4", n)
-				}
-				if nodes != cluster {
-					e.way.Refuse()
-					await(t, "word that the cluster is away", func() bool {
-						return strings.Contains(e.log.String(), "cluster "+e.Namespace+"/c cannot be read")
-					}, e.log.String)
-					e.way.Mend()
-				}
-				allow(1)
-			})
-		})
+	far := workloads(t)
+	way, err := far.Proxy()
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(way.Stop)
+	m := playMortal(t, far, way.URL, 1)
+	m.guard("machine-1", "0")
+	m.guard("machine-1", "1")
+	stop := m.play()
+	defer stop()
+	m.until("the replacement", func() bool { return len(m.machines()) == 4 })
+	m.guard("machine-1", "0")
+	m.guard("machine-3", "0")
+	m.until("drain that waits for the budget", func() bool {
+		plan := m.plan()
+		return plan != nil && plan.Running != nil && plan.Running.WaitsFor == "1 pods leave node "+m.NodeOf("machine-1")
+	})
+	way.Refuse()
+	m.until("word that the cluster is away", func() bool {
+		plan := m.plan()
+		return plan != nil && plan.Running != nil && strings.Contains(plan.Running.LastError, "cluster "+m.Namespace+"/c cannot be read")
+	})
+	way.Mend()
+	if n := len(m.machines()); n != 4 {
+		t.Errorf("%d Machines while the old node is drained, want 4", n)
+	}
+	m.guard("machine-1", "1")
+	m.ended("host-1", "machine-1", 3, 2)
 }

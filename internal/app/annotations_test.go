@@ -13,49 +13,32 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-func noted(name string, change func(*hosts.Host)) *hosts.Host {
-	h := &hosts.Host{Host: admission.Host{Namespace: "metal3", Name: name}}
-	if change != nil {
-		change(h)
-	}
-	return h
-}
-
-// heldHost lets a failed host be known from before, in the settings' hold of an hour.
-func heldHost(s *stage) {
-	s.Helper()
-	record := holdoff.Record{Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
-		{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
-	}}
-	s.pass(0) // the term has begun
-	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, sizing.State{}); err != nil {
-		s.Fatal(err)
-	}
-	s.app.hosts = clusterhosts.New(time.Now, s.app.log)
-	s.app.hosts.Decision, s.app.hosts.HoldChanged = s.app.controller, s.app.holds.Changed
-	s.pass(70 * time.Second)
-}
-
-func (s *stage) lab(want api.Reason) {
-	s.Helper()
-	a := s.app.controller.IsReady(time.Now(), api.Ask{Namespace: "metal3", Name: "lab", NodeUUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Op: api.OpProvision, DryRun: true})
-	if a.Reason != want {
-		s.Errorf("%+v, want %s", a, want)
-	}
-}
-
-func anHour(o *Options, _ *fakeironic.Server) { o.Config.Holdoff.Timeout = time.Hour }
-
+// TestReleaseByAnnotation: only the annotation of the host itself, with its episode, ends its hold.
 func TestReleaseByAnnotation(t *testing.T) {
-	play(t, anHour, func(s *stage) {
-		heldHost(s)
-		s.lab(api.ReasonHold)
-		s.app.hosts.Changed(nil, noted("lab", func(h *hosts.Host) { h.Release = "another" }))
-		s.lab(api.ReasonHold)
-		s.app.hosts.Changed(nil, noted("other", func(h *hosts.Host) { h.Release = "first" })) // not its own
-		s.lab(api.ReasonHold)
-		s.app.hosts.Changed(noted("lab", nil), noted("lab", func(h *hosts.Host) { h.Release = "first" }))
-		s.lab(api.ReasonGranted)
+	play(t, func(o *Options, _ *fakeironic.Server) { o.Config.Holdoff.Timeout = time.Hour }, func(s *stage) {
+		const uuid = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
+		record := holdoff.Record{Version: holdoff.RecordVersion, UUID: uuid, Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
+			{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
+		}}
+		s.pass(0) // the term has begun
+		if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, sizing.State{}); err != nil {
+			t.Fatal(err)
+		}
+		s.app.hosts = clusterhosts.New(time.Now, s.app.log)
+		s.app.hosts.Decision, s.app.hosts.HoldChanged = s.app.controller, s.app.holds.Changed
+		s.pass(70 * time.Second)
+		for _, row := range []struct {
+			host, release string
+			want          api.Reason
+		}{{"lab", "", api.ReasonHold}, {"lab", "another", api.ReasonHold}, {"other", "first", api.ReasonHold}, {"lab", "first", api.ReasonGranted}} {
+			h := &hosts.Host{Host: admission.Host{Namespace: "metal3", Name: row.host}}
+			h.Release = row.release
+			s.app.hosts.Changed(nil, h)
+			ask := api.Ask{Namespace: "metal3", Name: "lab", NodeUUID: uuid, Op: api.OpProvision, DryRun: true}
+			if a := s.app.controller.IsReady(time.Now(), ask); a.Reason != row.want {
+				t.Errorf("%+v: %+v", row, a)
+			}
+		}
 		s.expect(1, "hold released by annotation")
 	})
 }

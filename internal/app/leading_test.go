@@ -10,7 +10,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // readyz is what the probe is told.
@@ -63,14 +62,11 @@ func TestNobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
 			t.Errorf("leaders %q in the term", now)
 		}
 	})
-	server = newAPIServer()
-	server.away["configmaps"] = true
+	server.set(server.away, "configmaps", true)
 	play(t, inCluster(t, server), func(s *stage) {
 		s.pass(3 * time.Second)
 		s.stop()
-		if n := s.log.count("level=ERROR"); n != 0 {
-			t.Errorf("%d errors in the log", n)
-		}
+		s.expect(0, "level=ERROR")
 	})
 }
 
@@ -113,49 +109,32 @@ func TestObserveNeedsNoAPIServer(t *testing.T) {
 		file.Store(&enforce)
 		s.pass(10 * time.Second)
 		s.says("host-1", api.ReasonGranted)
-		if code, text := s.readyz(); code != 200 || text != "ok\n" {
-			t.Errorf("readyz: %d %s", code, text)
-		}
 	})
 }
 
-// The gateway of a process that does not lead asks Ironic for nothing, and the ledger of
+// TestGatewayAndHoldsKnowWhoLeads: the gateway of a process that does not lead asks Ironic for nothing, and the ledger of
 // holds is not written by it.
 func TestGatewayAndHoldsKnowWhoLeads(t *testing.T) {
-	for _, mode := range []config.Mode{config.Enforce, config.Observe} {
-		fleet := fakeironic.DefaultOptions()
-		fleet.Fleet.Nodes = 1
-		world, err := fakeironic.NewWorld(fleet, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		fake := fakeironic.NewServer(world, time.Now)
-		o := Options{Config: config.Default(), Transport: fake.Transport()}
-		o.Config.Ironic.Endpoint, o.Config.Listen, o.Config.Gateway.Listen = "http://ironic/v1", config.Listen{}, "127.0.0.1:0"
-		inCluster(t, newAPIServer())(&o, nil)
-		o.Config.Mode = mode
-		a, err := New(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = a.listeners.gateway.Close()
-			a.gateway.Close()
+	for mode, want := range map[string]int{config.Enforce: http.StatusConflict, config.Observe: http.StatusAccepted} {
+		server := newAPIServer()
+		server.away[""] = true
+		cluster := inCluster(t, server)
+		play(t, func(o *Options, fake *fakeironic.Server) {
+			cluster(o, fake)
+			o.NoListeners, o.Config.Gateway.Listen, o.Config.Mode = true, "127.0.0.1:0", mode
+		}, func(s *stage) {
+			s.pass(time.Second)
+			if s.app.holdMap.Leading == nil || s.app.holdMap.Leading() {
+				t.Error("the holds may be written by a process that does not lead")
+			}
+			r := httptest.NewRequest(http.MethodPut, "/v1/nodes/ns-01~host-00001/states/provision", strings.NewReader(`{"target": "active"}`))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
+			w := httptest.NewRecorder()
+			s.app.gateway.ServeHTTP(w, r)
+			if asked := s.app.IronicStats().Requests() > 0; w.Code != want || asked && mode == config.Enforce {
+				t.Errorf("%s: %d %s, Ironic was asked %+v", mode, w.Code, w.Body, s.app.IronicStats())
+			}
 		})
-		if a.holdMap.Leading == nil || a.holdMap.Leading() {
-			t.Error("the holds may be written by a process that does not lead")
-		}
-		r := httptest.NewRequest(http.MethodPut, "/v1/nodes/ns-01~host-00001/states/provision", strings.NewReader(`{"target": "active"}`))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
-		w := httptest.NewRecorder()
-		a.gateway.ServeHTTP(w, r)
-		want, ours := http.StatusConflict, a.IronicStats() == ironic.Stats{}
-		if mode == config.Observe {
-			want, ours = http.StatusAccepted, true
-		}
-		if w.Code != want || !ours {
-			t.Errorf("%s: %d %s, Ironic was asked %+v", mode, w.Code, w.Body, a.IronicStats())
-		}
 	}
 }

@@ -69,15 +69,9 @@ type stage struct {
 // ends with it.
 func play(t *testing.T, change func(*Options, *fakeironic.Server), script func(*stage)) {
 	t.Helper()
-	playWith(t, func(o *fakeironic.Options) { o.Fleet.Nodes = 10 }, change, script)
-}
-
-// playWith is play, on an Ironic of its own kind.
-func playWith(t *testing.T, fleet func(*fakeironic.Options), change func(*Options, *fakeironic.Server), script func(*stage)) {
-	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o := fakeironic.DefaultOptions()
-		fleet(&o)
+		o.Fleet.Nodes = 10
 		world, err := fakeironic.NewWorld(o, time.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -161,3 +155,14 @@ func (s *stage) says(name string, want api.Reason) {
 		s.Errorf("%s: %s (%s), want %s", name, a.Reason, a.Message, want)
 	}
 }
+
+// expect demands n lines of the log that contain all words.
+func (s *stage) expect(n int, words ...string) {
+	s.Helper()
+	if got := s.log.count(words...); got != n {
+		s.Errorf("%d lines say %q, want %d", got, words, n)
+	}
+}
+
+// limit is the one in force.
+func (s *stage) limit() int { return s.app.Status().Slots.Total.Limit }

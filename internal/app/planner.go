@@ -22,7 +22,7 @@ type state = func(context.Context) (disruption.State, error)
 // readFleet makes what reads the clusters for plans. Where conductor groups have limits of their own, it adds to each host its
 // group, which Ironic alone knows.
 func (a *App) readFleet(c config.Config) state {
-	read := fleet.New(fleet.Options{Client: a.clusters.Client, Keep: a.clusters.Keep, Namespaces: c.Kubernetes.Watch, Now: a.now}).Read
+	read := fleet.New(fleet.Options{Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch, Now: a.now}).Read
 	if len(c.Limits.Pools) == 0 {
 		return read
 	}
@@ -124,8 +124,7 @@ func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 		switch pool.Pool {
 		case "":
 			t.Limit = pool.Limit
-			t.ReleaseMinutes = pool.MeanSlotSeconds / time.Minute.Seconds()
-			t.DeployMinutes = t.ReleaseMinutes // it is one mean, of all work
+			t.SlotMinutes = pool.MeanSlotSeconds / time.Minute.Seconds()
 		case virtualMediaPool: // beside the others
 		default:
 			if t.Groups == nil {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 
@@ -27,14 +26,14 @@ func newForce(c config.Config, warnings []config.Warning) *force {
 
 // tellStart logs once what is in force beside the defaults, and where we can be reached.
 func (a *App) tellStart() {
-	f := a.force.Load()
-	changed := f.config.Changed()
-	attrs := make([]slog.Attr, 0, len(changed)+1)
-	attrs = append(attrs, slog.String("version", a.version))
-	for _, key := range slices.Sorted(maps.Keys(changed)) {
-		attrs = append(attrs, slog.String(key, changed[key]))
+	f, usual := a.force.Load(), config.Default().Effective()
+	attrs := []any{"version", a.version}
+	for _, key := range slices.Sorted(maps.Keys(usual)) {
+		if is := f.settings[key]; is != usual[key] {
+			attrs = append(attrs, key, is)
+		}
 	}
-	a.log.LogAttrs(context.Background(), slog.LevelInfo, "settings in force that are not defaults", attrs...)
+	a.log.Info("settings in force that are not defaults", attrs...)
 	a.tellWarnings(f)
 	a.log.Info("listening", "api", addressOf(a.listeners.API), "health", addressOf(a.listeners.Health), "metrics", addressOf(a.listeners.Metrics))
 	if url := a.LocalURL(); url != "" {

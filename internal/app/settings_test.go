@@ -10,7 +10,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
@@ -38,65 +37,32 @@ func TestDefaultsAreTheSameEverywhere(t *testing.T) {
 
 var quotas = cmp.Comparer(func(a, b holdoff.Quota) bool { return a == b })
 
+// TestEverySettingArrives: those whose default is nothing, which the test above does not see.
 func TestEverySettingArrives(t *testing.T) {
-	c := config.Config{
-		Mode: config.Observe,
-		Limits: config.Limits{
-			Total: 1, Pools: map[string]int{"rack1": 2}, VirtualMedia: 3,
-			CountMode: config.CountBusy, ExtraStates: true, StuckAfter: 4,
-		},
-		View:   config.View{PollInterval: 6, MaxStale: 8, ListMaxAge: 9},
-		Leases: config.Leases{TTL: 10, Linger: 11, StartupSettle: 12},
-		Turns:  config.Turns{Weights: map[string]float64{"prod": 21}},
-		Holdoff: config.Holdoff{
-			Timeout: 22 * time.Hour, Stage: config.HoldRemediate, Growth: 2.5,
-			Hosts: map[string]time.Duration{"metal3/a": 24}, MaxFailed: "25%",
-		},
-		Breaker: config.Breaker{
-			Enabled: true, Threshold: 26, RecoveryTimeout: 31 * time.Second, RateLimitPerMinute: 34,
-		},
-		Ironic: config.Ironic{
-			Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientKeyFile: "key",
-			Insecure: true,
-		},
-		Access: config.Access{MinTLS: "VersionTLS13"},
+	c := config.Default()
+	c.Mode = config.Observe
+	c.Limits = config.Limits{
+		Total: 9, Mode: config.LimitAdaptive, Pools: map[string]int{"rack1": 2}, VirtualMedia: 3, CountMode: config.CountBusy, ExtraStates: true,
 	}
-	wantDecision := admission.Config{
-		Mode: admission.Observe,
-		Turns: admission.Turns{
-			Threshold: 2, Cap: admission.DefaultTurns().Cap, Weights: map[string]float64{"prod": 21},
-		},
-		Slots: slots.Config{
-			Limits: slots.Limits{Total: 1, Groups: map[string]int{"rack1": 2}, VirtualMedia: 3, StuckCap: 1},
-			Count:  slots.CountBusy, CountExtra: true,
-			LeaseTTL: 10, Linger: 11, Settle: 12, MaxStale: 8, ListMaxAge: 9, StuckAfter: 4,
-		},
-		Holdoff: holdoff.Config{
-			Timeout: 22 * time.Hour, Stage: holdoff.Remediate, Growth: 2.5, GrowthCap: 48 * time.Hour,
-			Hosts: map[string]time.Duration{"metal3/a": 24},
-		},
-		Breakers: &admission.Breakers{Scopes: []string{"ironic", "group"}},
-	}
-	wantDecision.MaxFailed, _ = holdoff.ParseQuota("25%")
-	wantDecision.Breakers.Others = breaker.Config{
-		Mode: breaker.Consecutive, FailureThreshold: 8, FailureWindow: time.Hour, RecoveryTimeout: 31 * time.Second,
-		HalfOpenMaxRequests: 2, MaxConcurrent: slots.MaxLimit,
-	}
-	whole := wantDecision.Breakers.Others
-	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 50, 20, 34
-	wantDecision.Breakers.Ironic = whole
+	c.Turns.Weights = map[string]float64{"prod": 21}
+	c.Holdoff = config.Holdoff{Timeout: 22 * time.Hour, Stage: config.HoldRemediate, Growth: 2.5, Hosts: map[string]time.Duration{"metal3/a": 24}, MaxFailed: "25%"}
+	c.Breaker = config.Breaker{Enabled: true, Threshold: 26, RecoveryTimeout: 31 * time.Second, RateLimitPerMinute: 34}
+	c.Ironic, c.Access.MinTLS = config.Ironic{Insecure: true}, "VersionTLS13"
+	want := admission.DefaultConfig()
+	want.Mode, want.Adaptive, want.Turns.Weights = admission.Observe, true, c.Turns.Weights
+	want.Slots.Limits = slots.Limits{Total: 9, Groups: c.Limits.Pools, VirtualMedia: 3, StuckCap: 3}
+	want.Slots.Count, want.Slots.CountExtra, want.Slots.StuckAfter = slots.CountBusy, true, 0
+	want.Holdoff = holdoff.Config{Timeout: 22 * time.Hour, Stage: holdoff.Remediate, Growth: 2.5, GrowthCap: 48 * time.Hour, Hosts: c.Holdoff.Hosts}
+	want.MaxFailed, _ = holdoff.ParseQuota("25%")
+	want.Breakers.Ironic.FailureThreshold, want.Breakers.Others.FailureThreshold = 26, 8
+	want.Breakers.Ironic.RecoveryTimeout, want.Breakers.Others.RecoveryTimeout = 31*time.Second, 31*time.Second
+	want.Breakers.Ironic.RateLimitPerMinute = 34
 	decision, err := admissionConfig(c, nil)
-	if err != nil {
-		t.Fatal(err)
+	if diff := cmp.Diff(want, decision, quotas); err != nil || diff != "" {
+		t.Errorf("%v, decision (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff(wantDecision, decision, quotas); diff != "" {
-		t.Errorf("decision (-want +got):\n%s", diff)
-	}
-	wantClient := ironic.Settings{
-		Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientPrivateKeyFile: "key",
-		Insecure: true, MinTLS: tls.VersionTLS13, ClientTimeout: 30 * time.Second, CountExtras: true,
-	}
-	if diff := cmp.Diff(wantClient, ironicSettings(Options{Config: c}, nil)); diff != "" {
-		t.Errorf("client (-want +got):\n%s", diff)
+	client := ironicSettings(Options{Config: c}, nil)
+	if !client.Insecure || !client.CountExtras || client.MinTLS != tls.VersionTLS13 {
+		t.Errorf("client: %+v", client)
 	}
 }

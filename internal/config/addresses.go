@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,11 +25,12 @@ func leadsTo(endpoint, listen string) bool {
 }
 
 // collide reports whether two addresses are one port of one host. All of loopback is one
-// host, and the wildcard has it too.
+// host, and the wildcard, which leads there when it is dialled, has it too.
 func collide(a, b string) bool {
 	aHost, aPort := split(a)
 	bHost, bPort := split(b)
-	return aPort > 0 && aPort == bPort && (aHost == bHost || isHere(aHost) && isHere(bHost))
+	here := func(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" || isLoopback(host) }
+	return aPort > 0 && aPort == bPort && (aHost == bHost || here(aHost) && here(bHost))
 }
 
 // split is the one spelling of a host, and a port; -1 where text is no address.
@@ -46,27 +46,16 @@ func split(text string) (host string, port int) {
 	return strings.TrimSuffix(strings.ToLower(host), "."), port
 }
 
-// isHere reports whether a host is loopback or the wildcard, which leads to
-// loopback when it is dialled.
-func isHere(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "" || isLoopback(host) || err == nil && ip.IsUnspecified()
-}
-
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
 }
 
-// localOnly reports whether a listener is out of reach of other machines and, in
-// a pod, of other pods.
-func localOnly(listen string) bool {
+// beyond reports whether other machines, and in a pod other pods, reach a listener.
+func beyond(listen string) bool {
 	host, _ := split(listen)
-	return isLoopback(host)
+	return listen != "" && !isLoopback(host)
 }
-
-// beyond reports whether other machines reach a listener.
-func beyond(listen string) bool { return listen != "" && !localOnly(listen) }
 
 // Guarded reports whether Kubernetes is asked about everybody who uses the API.
 func (c Config) Guarded() bool {
@@ -76,34 +65,21 @@ func (c Config) Guarded() bool {
 // MetricsGuarded reports whether Kubernetes is asked about everybody who reads /metrics.
 func (c Config) MetricsGuarded() bool { return c.Access.Mode != AccessOpen && beyond(c.Listen.Metrics) }
 
-// usualGateway is where the manifests have the gateway beside BMO.
-const usualGateway = "127.0.0.1:6390"
-
-// Own reports whether a URL that BMO has for Ironic leads to a gateway beside it.
+// Own reports whether a URL that BMO has for Ironic leads to a gateway beside it, or to where the manifests have one.
 func (g Gateway) Own(endpoint string) bool {
-	return leadsTo(endpoint, g.Listen) || leadsTo(endpoint, usualGateway)
+	return leadsTo(endpoint, g.Listen) || leadsTo(endpoint, "127.0.0.1:6390")
 }
 
-// maskURL replaces what may be a secret in a URL: user and password, query and
-// fragment. What cannot be read as a URL and might hold one is not shown at all.
+// maskURL hides what may be a secret in a URL.
 func maskURL(text string) string {
-	if !strings.ContainsAny(text, "@?#") {
-		return text
-	}
-	const mask = "xxxxx"
 	u, err := url.Parse(text)
-	if err != nil || u.User == nil && strings.Contains(text, "@") {
+	switch {
+	case !strings.ContainsAny(text, "@?#"):
+		return text
+	case err != nil || u.User == nil || strings.ContainsAny(text, "?#"):
 		return "(hidden: may hold credentials)"
 	}
-	if u.User != nil {
-		u.User = url.User(mask)
-	}
-	if u.RawQuery != "" {
-		u.RawQuery = mask
-	}
-	if u.Fragment != "" {
-		u.Fragment, u.RawFragment = mask, ""
-	}
+	u.User = url.User("xxxxx")
 	return u.String()
 }
 
@@ -130,15 +106,4 @@ func (a Access) MinVersion() uint16 {
 		return tls.VersionTLS13
 	}
 	return tls.VersionTLS12
-}
-
-// CipherSuites are Ciphers as crypto/tls has them; nil = its own.
-func (a Access) CipherSuites() (ids []uint16) {
-	names := sortedSet(string(a.Ciphers))
-	for _, suite := range tls.CipherSuites() {
-		if slices.Contains(names, suite.Name) {
-			ids = append(ids, suite.ID)
-		}
-	}
-	return ids
 }

@@ -24,7 +24,7 @@ import "time"
 type Config struct {
 	File    string `set:"config" is:"path" basic:"" restart:"" common:"" help:"config file (.yaml, .yml or .json)"`
 	FileSum string // SHA-256 of its content as it was read, hexadecimal; "" without one
-	Mode    Mode   `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
+	Mode    string `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
 
 	Log        Log
 	Limits     Limits
@@ -52,10 +52,10 @@ type Log struct {
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
 	Total        int            `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
-	Mode         LimitMode      `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
+	Mode         string         `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
 	Pools        map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"` // empty: one pool for all
 	VirtualMedia MediaLimit     `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
-	CountMode    CountMode      `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
+	CountMode    string         `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
 	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" help:"a host that does not move for this long loses its slot"`
 }
@@ -83,7 +83,7 @@ type Turns struct {
 type Holdoff struct {
 	// Timeout counts from the failure on; 0 = no host is held but those of Hosts.
 	Timeout time.Duration            `set:"failedHostHoldoff" is:"hold" basic:"" help:"a failed host is left alone this long before its next try; unset = no hold"`
-	Stage   HoldStage                `set:"holdoffStage" def:"retry" is:"retry|remediate" needs:"failedHostHoldoff holdoffHosts" help:"what is held: the next try, or BMO's deprovisioning before it too"`
+	Stage   string                   `set:"holdoffStage" def:"retry" is:"retry|remediate" needs:"failedHostHoldoff holdoffHosts" help:"what is held: the next try, or BMO's deprovisioning before it too"`
 	Growth  float64                  `set:"holdoffGrowth" def:"1" is:"1..10" needs:"failedHostHoldoff holdoffHosts" help:"each further failure in a row is held this many times as long"`
 	Hosts   map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
 	// State keeps holds and learned limits through a restart: in File, or in ConfigMap, for several replicas.
@@ -112,12 +112,12 @@ type Listen struct {
 // Access says who may use the HTTP API and its page, and /metrics, and how they are served.
 type Access struct {
 	// Mode is as it was set; Config.Guarded says what it comes to.
-	Mode AccessMode `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
+	Mode string `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
 	// CertDir holds tls.crt and tls.key in PEM form, for all listeners that others can reach; with
 	// client-ca.crt the gateway wants certificates of its clients.
-	CertDir string      `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string      `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners, and towards Ironic"`
-	Ciphers cipherNames `set:"tlsCipherSuites" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
+	CertDir string       `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
+	MinTLS  string       `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners, and towards Ironic"`
+	Ciphers cipherSuites `set:"tlsCipherSuites" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
 }
 
 // Gateway says how the proxy in front of Ironic is served (docs/behaviour.md). Without
@@ -149,10 +149,10 @@ type Leader struct {
 
 // Disruption says how planned work is planned (docs/planned-work.md).
 type Disruption struct {
-	Mode             DisruptionMode `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
-	ConsolidateAfter time.Duration  `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
-	Budgets          budgetText     `set:"disruptionBudgets" def:"10%,ready:1" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
-	Tariff           string         `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
+	Mode             string        `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
+	ConsolidateAfter time.Duration `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
+	Budgets          budgetText    `set:"disruptionBudgets" def:"10%,ready:1" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
+	Tariff           string        `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
@@ -161,7 +161,7 @@ type Ironic struct {
 	// Endpoint is "" with Name. It may carry user:password@; never print it, see Effective.
 	Endpoint string `set:"ironicEndpoint" env:"IRONIC_ENDPOINT" is:"url" basic:"" restart:"" help:"Ironic's URL; unset with KUBERNETES: that of BMO, or of IRONIC_NAME"`
 	// Name is that of the Ironic resource that says where Ironic is; "" = Endpoint does.
-	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
+	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" needs:"kubernetes" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
 	Namespace      string `set:"ironicNamespace" env:"IRONIC_NAMESPACE" is:"name" restart:"" help:"namespace of that resource; unset = ours, else the watched one"`
 	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"directory of ironic/username and ironic/password; without it none are sent"`
 	CACertFile     string `set:"ironicCacertFile" env:"IRONIC_CACERT_FILE" def:"/opt/metal3/certs/ca/tls.crt" is:"path" restart:"" help:"CA of Ironic's certificate"`

@@ -68,6 +68,3 @@ const (
 func (k *Kubernetes) findPod() {
 	k.Kubeconfig, k.Namespace, k.Identity = os.Getenv("KUBECONFIG"), os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
 }
-
-// maxLimit is the largest number of slots anywhere.
-const maxLimit = 100000

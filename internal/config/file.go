@@ -18,7 +18,7 @@ import (
 func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
 
 // readFile gives viper the config file, where one is named. A file can hold a password, so no
-// fault repeats what is in it and no setting.
+// fault repeats what is in it and no setting. JSON is YAML too.
 func (l *loader) readFile(path string, src Sources) {
 	if path == "" {
 		return
@@ -34,68 +34,53 @@ func (l *loader) readFile(path string, src Sources) {
 		refuse("must end in .yaml, .yml or .json")
 		return
 	}
-	if err := l.v.ReadConfig(bytes.NewReader(body)); err != nil {
-		var own ruleError
-		if !errors.As(err, &own) {
-			own = ruleError("is no file that can be read: " + errors.Unwrap(err).Error())
-		}
-		refuse("%v", own)
-	}
-}
-
-// fileCodec reads a config file for viper. viper's own folds the case of keys, lets a doubled key win
-// in JSON and reads 010 as eight, which it is not in the environment. This one keeps each value as it is
-// written, and tells the loader the line of each key and what is wrong with it.
-type fileCodec struct{ l *loader }
-
-// Encode implements [viper.Codec]. Nothing is written.
-func (fileCodec) Encode(map[string]any) ([]byte, error) { return nil, errors.ErrUnsupported }
-
-// Decode implements [viper.Codec].
-func (f fileCodec) Decode(body []byte, into map[string]any) error {
 	root, err := parse(body)
-	if err != nil {
-		return err
+	if own := ruleError(""); errors.As(err, &own) {
+		refuse("%v", own)
+	} else if err != nil {
+		refuse("is no file that can be read: %v", err)
+	} else {
+		l.takeAll(root)
 	}
-	keys, first := keysOfFiles(), map[string]int{}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key, value := root.Content[i].Value, root.Content[i+1]
-		source := fmt.Sprintf("file %s, line %d", f.l.config.File, root.Content[i].Line)
-		line, twice := first[key]
-		first[key] = root.Content[i].Line
-		switch {
-		case twice: // the second value would silently win
-			f.l.fault(quote(key), "", source, "must come once, and is in line %d too", line)
-		case !slices.Contains(keys, key):
-			f.l.fault(quote(key), "", source, "is not a setting%s", meant(key, keys))
-		default:
-			f.take(named(key), value, source, into)
-		}
-	}
-	return nil
 }
 
-// keysOfFiles are those of all settings but the file's own.
-func keysOfFiles() (keys []string) {
+// takeAll gives viper what is in the file. viper's own readers fold the case of keys, let a doubled key win and read
+// 010 as eight, which it is not in the environment.
+func (l *loader) takeAll(root *yaml.Node) {
+	var keys []string
 	for _, s := range settings {
 		if s.key != "config" {
 			keys = append(keys, s.key)
 		}
 	}
-	return keys
+	first := map[string]int{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i].Value, root.Content[i+1]
+		source := fmt.Sprintf("file %s, line %d", l.config.File, root.Content[i].Line)
+		line, twice := first[key]
+		first[key] = root.Content[i].Line
+		switch {
+		case twice: // the second value would silently win
+			l.fault(quote(key), "", source, "must come once, and is in line %d too", line)
+		case !slices.Contains(keys, key):
+			l.fault(quote(key), "", source, "is not a setting%s", meant(key, keys))
+		default:
+			l.take(named(key), value, source)
+		}
+	}
 }
 
 // take gives viper one value. Flag and environment win over it.
-func (f fileCodec) take(s setting, value *yaml.Node, source string, into map[string]any) {
+func (l *loader) take(s setting, value *yaml.Node, source string) {
 	text, err := plain(value, s.kind.Kind() == reflect.Map, s.rule.must)
 	switch {
 	case err != nil:
-		f.l.broken[s.key] = true
-		f.l.fault(s.name(), "", source, "%v", err)
+		l.broken[s.key] = true
+		l.fault(s.name(), "", source, "%v", err)
 	case text != "":
-		into[s.key] = text
-		if !f.l.given(s.key) {
-			f.l.from[s.key] = source
+		_ = l.v.MergeConfigMap(map[string]any{s.key: text}) // never fails
+		if !l.given(s.key) {
+			l.from[s.key] = source
 		}
 	}
 }
@@ -135,16 +120,14 @@ func plain(n *yaml.Node, pairs bool, must string) (string, error) {
 func parse(body []byte) (*yaml.Node, error) {
 	d := yaml.NewDecoder(bytes.NewReader(body))
 	var doc, more yaml.Node
-	switch err := d.Decode(&doc); {
-	case errors.Is(err, io.EOF): // nothing, or comments alone
+	if err := d.Decode(&doc); errors.Is(err, io.EOF) { // nothing, or comments alone
 		return &doc, nil
-	case err != nil:
+	} else if err != nil {
 		return nil, err
 	}
-	switch err := d.Decode(&more); {
-	case err == nil:
+	if err := d.Decode(&more); err == nil {
 		return nil, ruleError(fmt.Sprintf("must hold one YAML document, a second one begins at line %d", more.Line))
-	case !errors.Is(err, io.EOF):
+	} else if !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	root := doc.Content[0]

@@ -58,10 +58,6 @@ func holds(t *testing.T, c Config, faults []string) {
 	}
 	var flags []string
 	for _, s := range settings {
-		value := s.field(&c)
-		if !value.IsZero() && !s.rule.holds(value) {
-			t.Errorf("%s=%v", s.name(), value)
-		}
 		switch s.key {
 		case "config":
 		case "ironicEndpoint": // credentials are masked

@@ -44,11 +44,7 @@ func (src Sources) exists(path string) bool {
 // every fault that it found, each a *Fault, joined. Warnings stop nothing; they
 // are returned with an error too.
 func Load(src Sources) (Config, []Warning, error) {
-	l := &loader{config: Default(), from: map[string]string{}, broken: map[string]bool{}}
-	codecs := viper.NewCodecRegistry()
-	_ = codecs.RegisterCodec("yaml", fileCodec{l}) // never fails
-	l.v = viper.NewWithOptions(viper.WithCodecRegistry(codecs))
-	l.v.SetConfigType("yaml") // JSON is YAML too
+	l := &loader{v: viper.New(), config: Default(), from: map[string]string{}, broken: map[string]bool{}}
 	l.bind(src.Flags)
 	l.readFile(l.v.GetString("config"), src)
 	l.decode()

@@ -207,12 +207,3 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
-
-func TestChangedLeavesDefaultsOut(t *testing.T) {
-	c, _, faults := loadFrom(t, Sources{}, "IRONIC_ENDPOINT=http://ironic", "MAX_CONCURRENT_PROVISIONING_HOSTS=100",
-		ours("LINGER", "7s"), ours("MODE", "enforce"))
-	want := map[string]string{"ironicEndpoint": "http://ironic", "maxConcurrentProvisioningHosts": "100", "linger": "7s"}
-	if diff := cmp.Diff(want, c.Changed()); faults != nil || diff != "" {
-		t.Errorf("%q (-want +got):\n%s", faults, diff)
-	}
-}

@@ -87,10 +87,11 @@ func (s setting) field(c *Config) reflect.Value {
 // text is the value of s in c as messages may show it, "" where it is not set.
 func (s setting) text(c Config) string {
 	value := s.field(&c)
-	if value.IsZero() && !s.rule.holds(value) {
+	text := asText(value.Interface())
+	if _, err := s.rule.read(text); err != nil && value.IsZero() {
 		return ""
 	}
-	return s.shown(asText(value.Interface()))
+	return s.shown(text)
 }
 
 // shown is text as messages may show it.
@@ -107,11 +108,11 @@ func (s setting) read(text string) (reflect.Value, error) {
 	if text == "" && s.def == "" {
 		return reflect.Zero(s.kind), nil
 	}
-	value, err := readText(s.kind, text)
-	if own := ruleError(""); errors.As(err, &own) || err == nil && s.rule.holds(value) {
-		return value, err
+	value, err := s.rule.read(text)
+	if own := ruleError(""); err != nil && !errors.As(err, &own) {
+		err = ruleError("must be " + s.rule.must)
 	}
-	return value, ruleError("must be " + s.rule.must)
+	return reflect.ValueOf(value), err
 }
 
 // Default is the configuration with nothing set. Ironic.Endpoint has no
@@ -133,18 +134,6 @@ func (c Config) Effective() map[string]string {
 	m := map[string]string{}
 	for _, s := range settings {
 		m[s.key] = s.text(c)
-	}
-	return m
-}
-
-// Changed is Effective without the settings that are as they would be if nobody had set
-// them: what the start of serve logs.
-func (c Config) Changed() map[string]string {
-	m, usual := c.Effective(), Default()
-	for _, s := range settings {
-		if m[s.key] == s.text(usual) {
-			delete(m, s.key)
-		}
 	}
 	return m
 }

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -12,55 +10,14 @@ import (
 	"time"
 )
 
-// ruleError is a rule that a text breaks, where that is more than the setting's own.
-type ruleError string
-
-func (e ruleError) Error() string { return string(e) }
-
-// errUnreadable is a text that the type of the setting cannot have.
-var errUnreadable = errors.New("cannot be read")
-
-// reader is how texts of one type are read, and what they must be. The readers of viper's decoder take more than
-// an operator can mean: 010 for eight, "" for 0, t for true.
-type reader struct {
-	kind, must string // for --help, and completing "must be "
-	read       func(string) (any, error)
-}
-
-func reads[T any](kind, must string, read func(string) (T, error)) reader {
-	return reader{kind, must, func(text string) (any, error) { return read(text) }}
-}
-
-// readers are those of all types but texts.
-var readers = map[reflect.Type]reader{
-	reflect.TypeFor[bool]():                     reads("boolfunc", "true or false, on or off", parseBool),
-	reflect.TypeFor[int]():                      reads("number", "a whole number ", strconv.Atoi),
-	reflect.TypeFor[float64]():                  reads("number", "a number ", parseDecimal),
-	reflect.TypeFor[time.Duration]():            reads("duration", "a duration with its unit, ", parseDuration),
-	reflect.TypeFor[[]string]():                 reads("list", "namespaces with commas between them", namespaces),
-	reflect.TypeFor[MediaLimit]():               reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
-	reflect.TypeFor[cipherNames]():              reads("list", ciphersMust, parseCiphers),
-	reflect.TypeFor[budgetText]():               reads("list", budgetsMust, parseBudgets),
-	reflect.TypeFor[map[string]int]():           reads("list", pools.must, pools.read),
-	reflect.TypeFor[map[string]float64]():       reads("list", weights.must, weights.read),
-	reflect.TypeFor[map[string]time.Duration](): reads("list", hostHolds.must, hostHolds.read),
-}
-
-// readText is what text says as a value of type t.
-func readText(t reflect.Type, text string) (reflect.Value, error) {
-	own, ok := readers[t]
-	if !ok {
-		return reflect.ValueOf(text).Convert(t), nil
-	}
-	value, err := own.read(text)
-	return reflect.ValueOf(value), err
-}
-
-// asText is the text of a value as readText reads it.
+// asText is the text of a value as its rule reads it.
 func asText(value any) string {
 	switch v := value.(type) {
 	case time.Duration:
-		return short(v)
+		if v == Never {
+			return neverWord
+		}
+		return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(v.String())
 	case []string:
 		return strings.Join(v, ",")
 	}
@@ -141,26 +98,11 @@ func HoldLength(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// short prints 90m as 1h30m and not as 1h30m0s.
-func short(d time.Duration) string {
-	if d == Never {
-		return neverWord
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 // pairing reads name=value pairs, each name once.
 type pairing[V any] struct {
 	must  string                      // what the pairs are, with an example
 	name  func(string) (string, bool) // in its one spelling, and whether it is good
-	value func(string) (V, error)
+	value rule
 }
 
 func (p pairing[V]) read(text string) (map[string]V, error) {
@@ -168,14 +110,14 @@ func (p pairing[V]) read(text string) (map[string]V, error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		given, number, _ := strings.Cut(pair, "=")
 		name, good := p.name(strings.TrimSpace(given))
-		v, err := p.value(strings.TrimSpace(number))
+		v, err := p.value.read(strings.TrimSpace(number))
 		if !good || err != nil {
 			return nil, ruleError(fmt.Sprintf("must be %s; %s is not", p.must, quote(pair)))
 		}
 		if _, twice := all[name]; twice {
 			return nil, ruleError(fmt.Sprintf("must have each name once, %q comes twice", name))
 		}
-		all[name] = v
+		all[name] = v.(V) //nolint:forcetypeassert // the tests read one of each
 	}
 	return all, nil
 }
@@ -189,13 +131,14 @@ var (
 			folded := strings.ToLower(given)
 			return folded, groupName.MatchString(folded) && folded != "virtual-media"
 		},
-		value: func(text string) (int, error) { return within(strconv.Atoi, text, 1, maxLimit) },
+		value: slotsRule,
 	}
+	slotsRule = ranged("number", "a whole number ", strconv.Atoi, "1..100000")
 	// A weight of 0 would be a namespace that never gets a slot.
 	weights = pairing[float64]{
 		must:  "namespace=weight pairs such as prod=3,dev=0.5 with weights 0.01..100",
 		name:  func(given string) (string, bool) { return given, namespaceName.MatchString(given) },
-		value: func(text string) (float64, error) { return within(parseDecimal, text, 0.01, 100) },
+		value: ranged("number", "a number ", parseDecimal, "0.01..100"),
 	}
 	// Ironic's name of the host namespace/name is namespace~name.
 	hostHolds = pairing[time.Duration]{
@@ -204,14 +147,6 @@ var (
 			namespace, host, _ := strings.Cut(strings.Replace(given, "~", "/", 1), "/")
 			return namespace + "/" + host, namespaceName.MatchString(namespace) && objectName.MatchString(host)
 		},
-		value: HoldLength,
+		value: reads("", "", HoldLength),
 	}
 )
-
-func within[V cmp.Ordered](read func(string) (V, error), text string, low, high V) (V, error) {
-	v, err := read(text)
-	if v < low || v > high {
-		err = errUnreadable
-	}
-	return v, err
-}

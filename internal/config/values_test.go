@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 		"operatorDeployment":   {"capm3-system/bmo.x": "capm3-system/bmo.x", "bmo/": "must be the name of a Deployment", "": "baremetal-operator-controller-manager"},
 		"gatewayListenAddress": {"[::1]:6390": "[::1]:6390", "localhost:0": "localhost:0", "6390": "must be host:port", ":65536": "must be", "off": "must be", "": ""},
 		"tlsCipherSuites": {
-			"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+			"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 			"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265":                                          `must be names of safe cipher suites, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265" is none; did you mean TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256?`,
 			"TLS_RSA_WITH_RC4_128_SHA":                                                       "must be names of safe cipher suites",
 		},

@@ -3,50 +3,30 @@ package config
 import (
 	"cmp"
 	"crypto/tls"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// The types of settings that are one of some words.
-type (
-	// Mode says what happens with a no.
-	Mode string
-	// CountMode says which busy nodes take a slot.
-	CountMode string
-	// LimitMode says who changes the limits.
-	LimitMode string
-	// HoldStage says what of a failed host is held.
-	HoldStage string
-	// AccessMode says who may use the HTTP API.
-	AccessMode string
-	// DisruptionMode says what becomes of planned work.
-	DisruptionMode string
-)
-
-// The words.
+// Words of settings, those that the program goes by; what each means is in the help of its setting.
 const (
-	Enforce Mode = "enforce" // a no is a no
-	Observe Mode = "observe" // a no is counted and answered yes
+	Enforce = "enforce"
+	Observe = "observe"
 
-	CountAgent CountMode = "agent" // busy and agent_url set, or ours
-	CountBusy  CountMode = "busy"  // every busy node
+	CountBusy = "busy"
 
-	LimitFixed    LimitMode = "fixed"    // nobody
-	LimitAdaptive LimitMode = "adaptive" // the throttle, below what is set
+	LimitFixed    = "fixed"
+	LimitAdaptive = "adaptive"
 
-	HoldRetry     HoldStage = "retry"     // the next inspection or provisioning
-	HoldRemediate HoldStage = "remediate" // the automatic deprovisioning before it too
+	HoldRemediate = "remediate"
 
-	AccessAuto       AccessMode = "auto"       // open on loopback, kubernetes beyond
-	AccessOpen       AccessMode = "open"       // everyone who can connect
-	AccessKubernetes AccessMode = "kubernetes" // users that Kubernetes knows and allows it
+	AccessAuto       = "auto"
+	AccessOpen       = "open"
+	AccessKubernetes = "kubernetes"
 
-	DisruptionOff     DisruptionMode = "off"     // nothing is planned
-	DisruptionPlan    DisruptionMode = "plan"    // plans are made and shown
-	DisruptionExecute DisruptionMode = "execute" // and carried out, in pools whose annotation allows it
+	DisruptionPlan    = "plan"
+	DisruptionExecute = "execute"
 )
 
 // MediaLimit is what becomes of hosts that boot from virtual media: a number of slots of their own, or one of
@@ -80,8 +60,9 @@ func parseMedia(text string) (MediaLimit, error) {
 	case "counted", "false":
 		return MediaCounted, nil
 	}
-	n, err := within(strconv.Atoi, text, 1, maxLimit)
-	return MediaLimit(n), err
+	n, err := slotsRule.read(text)
+	number, _ := n.(int)
+	return MediaLimit(number), err
 }
 
 // On reports whether plans are made.
@@ -136,20 +117,30 @@ func (h Holdoff) anywhere() bool {
 	return h.Timeout > 0
 }
 
-// cipherNames are names of cipher suites, with commas.
-type cipherNames string
-
 const ciphersMust = "names of cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 
-func parseCiphers(text string) (cipherNames, error) {
-	var known []string
+// cipherSuites are IDs of safe ones; nil = Go's own.
+type cipherSuites []uint16
+
+func (c cipherSuites) String() string {
+	names := make([]string, len(c))
+	for i, id := range c {
+		names[i] = tls.CipherSuiteName(id)
+	}
+	return strings.Join(names, ",")
+}
+
+func parseCiphers(text string) (ids cipherSuites, err error) {
+	known, names := map[string]uint16{}, []string{}
 	for _, suite := range tls.CipherSuites() {
-		known = append(known, suite.Name)
+		known[suite.Name], names = suite.ID, append(names, suite.Name)
 	}
 	for _, name := range sortedSet(text) {
-		if !slices.Contains(known, name) {
-			return "", ruleError("must be names of safe cipher suites, " + quote(name) + " is none" + meant(name, known))
+		id, ok := known[name]
+		if !ok {
+			return nil, ruleError("must be names of safe cipher suites, " + quote(name) + " is none" + meant(name, names))
 		}
+		ids = append(ids, id)
 	}
-	return cipherNames(text), nil
+	return ids, nil
 }

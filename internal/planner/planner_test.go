@@ -99,7 +99,7 @@ func TestTheClusterIsReadOnceInAWhile(t *testing.T) {
 func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := staged()
-		s.config.MaxPayback = 3
+		s.config.ConsolidateAfter = 3
 		s.cluster.at = time.Date(2026, 11, 24, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 		plan := s.planned(t)
 		text, err := s.Document(t.Context())
@@ -110,7 +110,7 @@ func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Version != 1 || d.Config.MaxPayback != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
+		if d.Version != 1 || d.Config.ConsolidateAfter != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
 			t.Errorf("%+v of a plan of %v", d, plan.MadeAt)
 		}
 	})

@@ -9,20 +9,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// planRows is how many candidates of later plans, and how many moves of an action, are shown.
+// How many candidates of later plans, moves of an action, and excluded hosts of a kind are shown.
 const (
-	planLater = 20
-	planMoves = 5
+	planLater    = 20
+	planMoves    = 5
+	planExcluded = 3
 )
-
-// underAction is where begins what is said of a line of a plan.
-const underAction = "  "
 
 // Plan shows what could be released or provisioned again. Commands are never broken: they can be
 // pasted.
 func Plan(p api.Plan, width int) string {
 	out := &page{width: width}
-	out.running(p)
+	if p.Running != nil {
+		out.running(p.Running, p.MadeAt)
+	}
 	out.say(0, planHeadline(p))
 	if p.Blocked != "" && len(p.Actions) > 0 { // else the headline says it
 		out.fieldf("blocked", "%s", p.Blocked)
@@ -35,55 +35,49 @@ func Plan(p api.Plan, width int) string {
 		made = "by " + string(p.Method) + ", " + made
 	}
 	out.fieldf("plan", "%s: %s, %s and %s looked at", made, amount(p.Hosts, "host"), amount(p.Nodes, "node"), amount(p.Pods, "pod"))
-	out.clusters(p.Clusters)
-	out.actions("HOST", p.Actions)
-	out.later(p.Later)
-	out.excluded(p.Excluded)
+	clusters := newTable("CLUSTER", "NODES", "PODS", "FAULT")
+	for _, c := range p.Clusters {
+		clusters.row(c.Name, strconv.Itoa(c.Nodes), strconv.Itoa(c.Pods), c.Fault)
+	}
+	out.table(clusters, 0, "", nil)
+	out.actions(p.Actions)
+	later := newTable("LATER", "REASON", "SAVING/H", "COST", "SAVING/COST", "POOL", "NOTE")
+	later.spare = []string{"POOL", "COST", "SAVING/COST"}
+	for _, c := range p.Later[:min(len(p.Later), planLater)] {
+		later.row(c.Host, string(c.Reason), number(c.SavingPerHour), number(c.DisruptionCost), number(c.SavingPerCost), c.Pool, c.Note)
+	}
+	out.table(later, max(0, len(p.Later)-planLater), "candidates", nil)
+	excluded := newTable("EXCLUDED", "FIRST CONDITION THAT IS NOT MET", "WHICH")
+	for _, e := range p.Excluded {
+		excluded.row(strconv.Itoa(e.Hosts), e.Condition, first(planExcluded, e.Names, e.Hosts))
+	}
+	out.table(excluded, 0, "", nil)
 	return out.String()
 }
 
 // running tells of planned work that is being carried out: what, what it waits for, and whether somebody must do
 // something.
-func (p *page) running(plan api.Plan) {
-	r := plan.Running
-	if r == nil {
-		return
-	}
+func (p *page) running(r *api.PlanRunning, now time.Time) {
 	what := fmt.Sprintf("%s of %s", r.Decision, strings.Join(r.Hosts, ", "))
 	if r.Replacement != "" {
 		what += " by " + r.Replacement
 	}
-	p.say(0, fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, age(max(0, plan.MadeAt.Sub(r.Since).Seconds()))))
+	p.say(0, fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, age(max(0, now.Sub(r.Since).Seconds()))))
 	if r.WaitsFor != "" {
 		p.fieldf("waits", "%s", r.WaitsFor)
 	}
 	if r.LastError != "" {
 		p.fieldf("error", "%s", r.LastError)
 	}
-	if r.Stuck {
+	if r.Stuck && len(r.Hosts) > 0 {
 		p.fieldf("stuck", `this takes longer than it should: docs/planned-work.md, "When it is stuck". To end it:`)
-		p.whole(underAction + "  " + endCommand(r))
+		namespace, name, _ := strings.Cut(r.Hosts[0], "/")
+		p.whole(fmt.Sprintf("    kubectl annotate bmh -n %s %s ironic-throttle.metal3.io/command-", namespace, name))
 	}
 	p.cut("")
 }
 
-// endCommand has it taken back, or left as it is (docs/planned-work.md).
-func endCommand(r *api.PlanRunning) string {
-	namespace, name := "NAMESPACE", "NAME"
-	if len(r.Hosts) > 0 {
-		if ns, n, ok := strings.Cut(r.Hosts[0], "/"); ok {
-			namespace, name = ns, n
-		}
-	}
-	return fmt.Sprintf("kubectl annotate bmh -n %s %s ironic-throttle.metal3.io/command-", namespace, name)
-}
-
-// done is what becomes of the hosts of a decision.
-var done = map[api.PlanDecision]string{
-	api.PlanRelease: "released", api.PlanReplace: "replaced by a cheaper one", api.PlanReprovision: "provisioned again",
-}
-
-// planHeadline is the one thing that matters.
+// planHeadline is the one thing that matters. All actions of a plan do the same.
 func planHeadline(p api.Plan) string {
 	switch {
 	case len(p.Actions) > 0:
@@ -94,22 +88,15 @@ func planHeadline(p api.Plan) string {
 	default:
 		return "Nothing could be released or provisioned again"
 	}
-	hosts := map[api.PlanDecision]int{}
-	var saving, minutes float64
+	hosts, saving, minutes := 0, 0.0, 0.0
 	for _, a := range p.Actions {
-		hosts[a.Decision] += len(a.Hosts)
-		saving += a.SavingPerHour
-		minutes += a.SlotMinutes
+		hosts, saving, minutes = hosts+len(a.Hosts), saving+a.SavingPerHour, minutes+a.SlotMinutes
 	}
-	var parts []string
-	for _, d := range api.PlanDecisions() {
-		if n := hosts[d]; n > 0 {
-			parts = append(parts, amount(n, "host")+" could be "+done[d])
-		}
-	}
-	text := strings.Join(parts, ", ")
+	text := amount(hosts, "host") + " could be " + map[api.PlanDecision]string{
+		api.PlanRelease: "released", api.PlanReplace: "replaced by a cheaper one", api.PlanReprovision: "provisioned again",
+	}[p.Actions[0].Decision]
 	if saving > 0 {
-		text += ", saving " + perHour(saving) + "/h"
+		text += ", saving " + number(saving) + "/h"
 	}
 	text += fmt.Sprintf(" for %s slot-minutes; ", number(minutes))
 	switch {
@@ -121,28 +108,11 @@ func planHeadline(p api.Plan) string {
 	return text + "it may be carried out from " + p.ExecuteAfter.UTC().Format(time.TimeOnly) + " UTC on, if it still holds"
 }
 
-// clusters are the workload clusters that were read, and those that were not.
-func (p *page) clusters(all []api.PlanCluster) {
-	t := newTable("CLUSTER", "NODES", "PODS", "FAULT")
-	for _, c := range all {
-		t.row(c.Name, strconv.Itoa(c.Nodes), strconv.Itoa(c.Pods), c.Fault)
-	}
-	p.table(t, 0, "", nil)
-}
-
 func amount(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}
 	return strconv.Itoa(n) + " " + what
-}
-
-// perHour is money, of which small sums matter too.
-func perHour(x float64) string {
-	if x != 0 && x < 0.005 && x > -0.005 {
-		return strconv.FormatFloat(x, 'g', 2, 64)
-	}
-	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
 // number is x without a fraction that nobody asked for.
@@ -153,21 +123,29 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
+// first are the first n names, and how many more there are of all.
+func first(n int, names []string, all int) string {
+	names = names[:min(n, len(names))]
+	text := strings.Join(names, ", ")
+	if more := all - len(names); more > 0 && text != "" {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // actions are a table, with evidence and commands below each row.
-func (p *page) actions(title string, actions []api.PlanAction) {
-	t := newTable(title, "DECISION", "REASON", "SAVING/H", "COST", "SLOTS", "MINUTES", "PAYBACK")
+func (p *page) actions(actions []api.PlanAction) {
+	t := newTable("HOST", "DECISION", "REASON", "SAVING/H", "COST", "SLOTS", "MINUTES", "PAYBACK")
 	t.spare = []string{"COST", "SLOTS", "PAYBACK", "REASON"}
 	for _, a := range actions {
-		payback := ""
+		payback, host := "", ""
 		if a.PaybackHours != nil {
 			payback = age(*a.PaybackHours * time.Hour.Seconds())
 		}
-		hosts := names(a.Hosts)
-		if more := len(hosts) - 1; more > 0 {
-			hosts[0] += fmt.Sprintf(" +%d", more)
+		if len(a.Hosts) > 0 {
+			host = a.Hosts[0].Name
 		}
-		t.row(hosts[0], string(a.Decision), string(a.Reason), perHour(a.SavingPerHour),
-			number(a.DisruptionCost), strconv.Itoa(a.PeakSlots), number(a.SlotMinutes), payback)
+		t.row(host, string(a.Decision), string(a.Reason), number(a.SavingPerHour), number(a.DisruptionCost), strconv.Itoa(a.PeakSlots), number(a.SlotMinutes), payback)
 	}
 	p.table(t, 0, "", func(i int) {
 		p.action(actions[i])
@@ -177,22 +155,18 @@ func (p *page) actions(title string, actions []api.PlanAction) {
 	})
 }
 
-// names are those of hosts; "" where there is none.
-func names(hosts []api.PlanHost) (all []string) {
-	for _, h := range hosts {
-		all = append(all, h.Name)
-	}
-	if len(all) == 0 {
-		return []string{""}
-	}
-	return all
-}
-
 // action is what stands below the row of an action.
 func (p *page) action(a api.PlanAction) {
-	say := func(text string) { p.say(len(underAction), underAction+text) }
-	if len(a.Hosts) > 1 {
-		say("hosts: " + strings.Join(names(a.Hosts), ", "))
+	say := func(text string) { p.say(len("  "), "  "+text) }
+	var hosts, moves []string
+	for _, h := range a.Hosts {
+		hosts = append(hosts, h.Name)
+	}
+	for _, m := range a.Moves {
+		moves = append(moves, m.Pod+" to "+m.To)
+	}
+	if len(hosts) > 1 {
+		say("hosts: " + strings.Join(hosts, ", "))
 	}
 	for _, text := range a.Evidence {
 		say(text)
@@ -203,65 +177,24 @@ func (p *page) action(a api.PlanAction) {
 	if a.Saving != "" {
 		say("saving: " + a.Saving)
 	}
-	if len(a.Moves) > 0 {
-		var moves []string
-		for _, m := range a.Moves[:min(len(a.Moves), planMoves)] {
-			moves = append(moves, m.Pod+" to "+m.To)
-		}
-		text := amount(len(a.Moves), "pod") + " would move: " + strings.Join(moves, ", ")
-		if more := len(a.Moves) - planMoves; more > 0 {
-			text += fmt.Sprintf(", and %d more (-o json)", more)
-		}
-		say(text)
+	if len(moves) > 0 {
+		say(amount(len(moves), "pod") + " would move: " + first(planMoves, moves, len(moves)))
 	}
 	if len(a.Commands) > 0 {
 		say("Run, in this order:")
 	}
 	for _, command := range a.Commands {
-		p.whole(underAction + "  " + command)
+		p.whole("    " + command)
 	}
-}
-
-// later are the candidates that a later plan may act on.
-func (p *page) later(later []api.PlanCandidate) {
-	t := newTable("LATER", "REASON", "SAVING/H", "COST", "SAVING/COST", "POOL", "NOTE")
-	t.spare = []string{"POOL", "COST", "SAVING/COST"}
-	for _, c := range later[:min(len(later), planLater)] {
-		t.row(c.Host, string(c.Reason), perHour(c.SavingPerHour), number(c.DisruptionCost), number(c.SavingPerCost), c.Pool, c.Note)
-	}
-	p.table(t, max(0, len(later)-planLater), "candidates", nil)
-}
-
-// excluded counts the hosts that are no candidates, and names the first.
-func (p *page) excluded(excluded []api.PlanExcluded) {
-	const named = 3
-	t := newTable("EXCLUDED", "FIRST CONDITION THAT IS NOT MET", "WHICH")
-	for _, e := range excluded {
-		shown := e.Names[:min(named, len(e.Names))]
-		which := strings.Join(shown, ", ")
-		if more := e.Hosts - len(shown); more > 0 && which != "" {
-			which += fmt.Sprintf(" and %d more", more)
-		}
-		t.row(strconv.Itoa(e.Hosts), e.Condition, which)
-	}
-	p.table(t, 0, "", nil)
 }
 
 // PlanExplanation shows why a host is a candidate, or not.
 func PlanExplanation(e api.PlanExplanation, width int) string {
 	p := &page{width: width}
 	p.say(0, e.Summary)
-	t := newTable("CONDITION", "MET", "BECAUSE")
+	p.cut("")
 	for _, c := range e.Conditions {
-		t.row(c.Type, yesNo(c.Met), c.Message)
+		p.say(len("yes "), fmt.Sprintf("%-3s %s: %s", yesNo(c.Met), c.Type, c.Message))
 	}
-	if width > 0 && t.width() > width { // a message that is cut says nothing
-		p.cut("")
-		for _, c := range e.Conditions {
-			p.say(len("yes "), fmt.Sprintf("%-3s %s: %s", yesNo(c.Met), c.Type, c.Message))
-		}
-		return p.String()
-	}
-	p.table(t, 0, "", nil)
 	return p.String()
 }

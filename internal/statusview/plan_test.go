@@ -45,8 +45,8 @@ CLUSTER     NODES  PODS  FAULT
 metal3/far  19     1     -
 metal3/off  0      0     no route to host
 
-HOST                DECISION  REASON         SAVING/H  COST  SLOTS  MINUTES  PAYBACK
-metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h30m
+HOST             DECISION  REASON         SAVING/H  COST  SLOTS  MINUTES  PAYBACK
+metal3/worker-4  release   Underutilized  0.42      61.2  2      60       1h30m
   hosts: metal3/worker-4, metal3/worker-5
   3 pods fit on worker-1 and worker-2.
   No pod has come or gone for 2h.
@@ -68,48 +68,24 @@ EXCLUDED  FIRST CONDITION THAT IS NOT MET  WHICH
 	}
 }
 
+// On a narrow terminal only commands are longer than its lines: they can be pasted.
 func TestPlanOfANarrowTerminal(t *testing.T) {
-	want := `2 hosts could be released, saving 0.42/h for 60
-slot-minutes; nothing is carried out (dry run)
-fault     metal3/worker-7: annotation watts-idle
-          "many": must be a number
-plan      by MultiNodeConsolidation, as of
-          2026-11-24 12:00:00 UTC: 20 hosts, 19
-          nodes and 1 pod looked at
-
-CLUSTER     NODES  PODS  FAULT
-metal3/far  19     1     -
-metal3/off  0      0     no route to host
-
-HOST                DECISION  SAVING/H  MINUTES
-metal3/worker-4 +1  release   0.42      60
-  hosts: metal3/worker-4, metal3/worker-5
-  3 pods fit on worker-1 and worker-2.
-  No pod has come or gone for 2h.
-  saving: both are powered off: 2 x 750 W at 0.28
-  per kWh
-  2 pods would move: shop/cart-0 to worker-1,
-  shop/cart-1 to worker-2
-  Run, in this order:
-    kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
-    kubectl scale -n metal3 machinedeployment/workers --replicas=4
-`
-	got := Plan(examplePlan(), 50)
-	if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 	for _, width := range []int{1, 10, 20, 30, 80, 200} {
-		for l := range strings.Lines(Plan(examplePlan(), width)) {
+		text := Plan(examplePlan(), width)
+		for l := range strings.Lines(text) {
 			if l = strings.TrimSuffix(l, "\n"); width >= 80 && columns(l) > width && !strings.HasPrefix(l, "    kubectl") {
 				t.Errorf("%d columns of %d: %q", columns(l), width, l)
 			}
+		}
+		if !strings.Contains(text, "\n    "+examplePlan().Actions[0].Commands[0]+"\n") {
+			t.Errorf("a command is cut in\n%s", text)
 		}
 	}
 }
 
 func TestPlanHeadlines(t *testing.T) {
-	act := func(d api.PlanDecision, hosts int, saving float64) api.PlanAction {
-		return api.PlanAction{Decision: d, Hosts: make([]api.PlanHost, hosts), SavingPerHour: saving, SlotMinutes: 30}
+	act := func(d api.PlanDecision, hosts int, saving float64) []api.PlanAction {
+		return []api.PlanAction{{Decision: d, Hosts: make([]api.PlanHost, hosts), SavingPerHour: saving, SlotMinutes: 30}}
 	}
 	made := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	for _, row := range []struct {
@@ -119,10 +95,10 @@ func TestPlanHeadlines(t *testing.T) {
 		{api.Plan{DryRun: true}, "Nothing could be released or provisioned again"},
 		{api.Plan{DryRun: true, Later: make([]api.PlanCandidate, 1)}, "Nothing could be released or provisioned again now; 1 candidate for later"},
 		{api.Plan{DryRun: true, Blocked: "3 hosts wait for a slot\x1b[2J"}, "Nothing is planned now: 3 hosts wait for a slot?[2J"},
-		{api.Plan{DryRun: true, Actions: []api.PlanAction{act(api.PlanReprovision, 1, 0)}}, "1 host could be provisioned again for 30 slot-minutes; nothing is carried out (dry run)"},
-		{api.Plan{Blocked: "3 hosts wait", Actions: []api.PlanAction{act(api.PlanRelease, 1, 0)}}, "1 host could be released for 30 slot-minutes; nothing is carried out now"},
-		{api.Plan{ExecuteAfter: made, Actions: []api.PlanAction{act(api.PlanReplace, 1, 0.002), act(api.PlanRelease, 2, 0)}},
-			"2 hosts could be released, 1 host could be replaced by a cheaper one, saving 0.002/h for 60 slot-minutes; it may be carried out from 12:00:00 UTC on, if it still holds"},
+		{api.Plan{DryRun: true, Actions: act(api.PlanReprovision, 1, 0)}, "1 host could be provisioned again for 30 slot-minutes; nothing is carried out (dry run)"},
+		{api.Plan{Blocked: "3 hosts wait", Actions: act(api.PlanRelease, 1, 0)}, "1 host could be released for 30 slot-minutes; nothing is carried out now"},
+		{api.Plan{ExecuteAfter: made, Actions: act(api.PlanReplace, 2, 0.002)},
+			"2 hosts could be replaced by a cheaper one, saving 0.002/h for 30 slot-minutes; it may be carried out from 12:00:00 UTC on, if it still holds"},
 	} {
 		if got, _, _ := strings.Cut(Plan(row.plan, 0), "\n"); got != row.want {
 			t.Errorf("%q, want %q", got, row.want)
@@ -130,57 +106,64 @@ func TestPlanHeadlines(t *testing.T) {
 	}
 }
 
-func TestLongPlansAreCutAndSayso(t *testing.T) {
-	p := api.Plan{Actions: []api.PlanAction{{Decision: api.PlanRelease, Hosts: []api.PlanHost{{Name: "a"}}}}}
+// Long lists are cut, and each action is a block of its own.
+func TestLongPlans(t *testing.T) {
+	act := func(host string) api.PlanAction {
+		return api.PlanAction{Decision: api.PlanRelease, Reason: api.PlanEmpty, Hosts: []api.PlanHost{{Name: host}}, Evidence: []string{"it is empty"}}
+	}
+	p := api.Plan{Actions: []api.PlanAction{act("a"), act("b")}}
 	for i := range 30 {
 		p.Later = append(p.Later, api.PlanCandidate{Host: fmt.Sprintf("h-%d", i)})
-		p.Actions[0].Moves = append(p.Actions[0].Moves, api.PlanMove{Pod: fmt.Sprintf("p-%d", i), To: "n"})
+		p.Actions[1].Moves = append(p.Actions[1].Moves, api.PlanMove{Pod: fmt.Sprintf("p-%d", i), To: "n"})
 	}
 	text := Plan(p, 0)
-	for _, want := range []string{"\n... and 10 candidates more\n", "30 pods would move: p-0 to n, p-1 to n, p-2 to n, p-3 to n, p-4 to n, and 25 more (-o json)\n"} {
+	for _, want := range []string{
+		"\n... and 10 candidates more\n", "30 pods would move: p-0 to n, p-1 to n, p-2 to n, p-3 to n, p-4 to n and 25 more\n", "\n  it is empty\n\nb     release",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}
 	}
 }
 
-// Each action is a block of its own.
-func TestActionsAreSetApart(t *testing.T) {
-	act := func(host string) api.PlanAction {
-		return api.PlanAction{Decision: api.PlanRelease, Reason: api.PlanEmpty, Hosts: []api.PlanHost{{Name: host}}, Evidence: []string{"it is empty"}}
-	}
-	text := Plan(api.Plan{Actions: []api.PlanAction{act("a"), act("b")}}, 0)
-	if !strings.Contains(text, "\n  it is empty\n\nb     release") || strings.Contains(text, "PAYBACK\n\n") {
-		t.Errorf("%s", text)
-	}
-}
-
 func TestPlanExplanation(t *testing.T) {
 	e := api.PlanExplanation{
-		Host: "metal3/worker-1", Summary: "metal3/worker-1 is no candidate: a pod came 4m ago",
+		Summary:    "metal3/worker-1 is no candidate: a pod came 4m ago\x1b]0;",
 		Conditions: []api.PlanCondition{{Type: "Provisioned", Met: true, Message: "it is provisioned"}, {Type: "ConsolidateAfter", Message: "a pod came 4m ago, 26m are left"}},
 	}
-	want := `metal3/worker-1 is no candidate: a pod came 4m ago
-
-CONDITION         MET  BECAUSE
-Provisioned       yes  it is provisioned
-ConsolidateAfter  no   a pod came 4m ago, 26m are left
-`
-	if diff := cmp.Diff(want, PlanExplanation(e, 0)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	want = `metal3/worker-1 is no candidate: a pod
-came 4m ago
+	want := `metal3/worker-1 is no candidate: a pod
+came 4m ago?]0;
 
 yes Provisioned: it is provisioned
 no  ConsolidateAfter: a pod came 4m ago,
     26m are left
 `
 	if diff := cmp.Diff(want, PlanExplanation(e, 42)); diff != "" {
-		t.Errorf("narrow (-want +got):\n%s", diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	e.Summary = "evil\x1b]0;"
-	if got := PlanExplanation(e, 0); !strings.HasPrefix(got, "evil?]0;\n") {
-		t.Errorf("%q", got)
+}
+
+func TestWhatIsBeingCarriedOutIsShownFirst(t *testing.T) {
+	made := time.Date(2026, 11, 24, 3, 4, 0, 0, time.UTC)
+	p := api.Plan{MadeAt: made, Running: &api.PlanRunning{
+		Decision: api.PlanReplace, Reason: api.PlanUnderutilized, Hosts: []string{"metal3/host-3", "metal3/host-4"}, Replacement: "metal3/spare",
+		Step: "node n-3 is drained", WaitsFor: "3 pods leave node n-3", Since: made.Add(-4 * time.Minute), Stuck: true, LastError: "pods: forbidden\x1b[2J",
+	}}
+	want := `Being carried out: replace of metal3/host-3, metal3/host-4 by metal3/spare
+(Underutilized): node n-3 is drained, for 4m
+waits     3 pods leave node n-3
+error     pods: forbidden?[2J
+stuck     this takes longer than it should: docs/planned-work.md, "When it is
+          stuck". To end it:
+    kubectl annotate bmh -n metal3 host-3 ironic-throttle.metal3.io/command-
+
+Nothing could be released or provisioned again
+`
+	if got := Plan(p, 78); !strings.HasPrefix(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+	p.Running = &api.PlanRunning{Decision: api.PlanRelease, Since: made.Add(time.Minute), Stuck: true} // of another throttle, whose clock is ahead
+	if got := Plan(p, 0); !strings.Contains(got, "for 0s\n") {
+		t.Errorf("%s", got)
 	}
 }

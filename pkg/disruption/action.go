@@ -11,22 +11,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// planHost is a host as an action names it.
-func planHost(h *host) api.PlanHost {
-	ph := api.PlanHost{Name: h.id, NodeUUID: h.NodeUUID, Node: h.Node, ConductorGroup: h.ConductorGroup}
-	if h.Cluster != (Key{}) {
-		ph.Cluster = h.Cluster.String()
-	}
-	if h.Machine != nil {
-		ph.Machine = h.Machine.String()
-	}
-	return ph
-}
-
 // draft is an action before its numbers are known.
 type draft struct {
 	method   api.PlanMethod
-	decision api.PlanDecision
 	reason   api.PlanReason
 	set      []*host // of one pool
 	spare    *host
@@ -38,32 +25,43 @@ type draft struct {
 // action adds up what a draft costs and saves.
 func (p *planner) action(d draft) api.PlanAction {
 	a := api.PlanAction{
-		Decision: d.decision, Reason: d.reason, Pool: d.set[0].pool.name, Evidence: d.evidence, Moves: d.moves, Commands: commandsFor(d),
+		Decision: api.PlanRelease, Reason: d.reason, Pool: d.set[0].pool.name, Evidence: d.evidence, Moves: d.moves,
+		Saving: "nothing: the host is provisioned again",
 	}
 	for _, h := range d.set {
 		a.Hosts = append(a.Hosts, planHost(h))
 	}
-	release, deploy, known := p.minutes()
-	n, slots := float64(len(d.set)), p.plannedSlots(d.set[0].ConductorGroup)
-	switch d.decision {
-	case api.PlanRelease:
-		a.SlotMinutes, a.PeakSlots = n*release, min(len(d.set), slots)
-	case api.PlanReplace:
-		a.SlotMinutes, a.PeakSlots = n*release+deploy, min(2, slots)
-		a.Replacement = new(planHost(d.spare))
-	case api.PlanReprovision:
-		a.SlotMinutes, a.PeakSlots, a.Saving = n*(release+deploy), 1, "nothing: the host is provisioned again"
+	held, slots := len(d.set), p.plannedSlots(d.set[0].ConductorGroup)
+	a.PeakSlots = min(held, slots)
+	switch {
+	case d.reason == api.PlanDrifted:
+		a.Decision, held = api.PlanReprovision, 2*held
+	case d.spare != nil:
+		a.Decision, held, a.PeakSlots, a.Replacement = api.PlanReplace, held+1, min(2, slots), new(planHost(d.spare))
 	}
-	if d.decision != api.PlanReprovision {
+	if a.Decision != api.PlanReprovision {
 		p.saves(&a, d)
 	}
-	if !known {
-		a.Evidence = append(a.Evidence, fmt.Sprintf("how long slots are held is not all known yet: %d minutes are taken", defaultMinutes))
+	if p.guessed {
+		a.Evidence = append(a.Evidence, fmt.Sprintf("how long slots are held is not known yet: %d minutes are taken", defaultMinutes))
 	}
+	a.SlotMinutes = float64(held) * p.minutes
 	a.DisruptionCost = disruptionCost(d.set, a.SlotMinutes)
 	a.SavingPerCost = a.SavingPerHour / a.DisruptionCost
-	a.ID = id(d, a)
+	a.ID, a.Commands = id(d.method, a), commandsFor(a.Decision, d)
 	return a
+}
+
+// planHost is a host as an action names it.
+func planHost(h *host) api.PlanHost {
+	ph := api.PlanHost{Name: h.id, NodeUUID: h.NodeUUID, Node: h.Node, ConductorGroup: h.ConductorGroup}
+	if h.Cluster != (Key{}) {
+		ph.Cluster = h.Cluster.String()
+	}
+	if h.Machine != nil {
+		ph.Machine = h.Machine.String()
+	}
+	return ph
 }
 
 // saves says what the hosts that an action releases save.
@@ -92,8 +90,8 @@ func named(set []*host, h *host) string {
 }
 
 // id is a number of what an action does and to whom.
-func id(d draft, a api.PlanAction) string {
-	words := []string{string(d.method), string(d.decision), string(d.reason), a.Pool}
+func id(by api.PlanMethod, a api.PlanAction) string {
+	words := []string{string(by), string(a.Decision), string(a.Reason), a.Pool}
 	for _, h := range a.Hosts {
 		words = append(words, h.Name, h.NodeUUID, h.Machine, h.Cluster, h.Node)
 	}
@@ -107,12 +105,7 @@ func id(d draft, a api.PlanAction) string {
 // actions makes actions of a consolidation, one for each pool.
 func (p *planner) actions(method api.PlanMethod, s *solution) (all []api.PlanAction) {
 	for _, set := range byPool(s.set) {
-		d := draft{
-			method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized, set: set, spare: s.spare, moves: s.at.planMoves(set), replicas: map[*pool]int{},
-		}
-		if s.spare != nil {
-			d.decision = api.PlanReplace
-		}
+		d := draft{method: method, reason: api.PlanUnderutilized, set: set, spare: s.spare, moves: s.at.planMoves(set), replicas: map[*pool]int{}}
 		d.evidence = p.whyUnder(d)
 		all = append(all, p.action(d))
 	}
@@ -125,19 +118,15 @@ func (p *planner) actions(method api.PlanMethod, s *solution) (all []api.PlanAct
 // whyUnder is the evidence of a consolidation.
 func (p *planner) whyUnder(d draft) []string {
 	price, where := 0.0, "other nodes that are Ready"
-	for _, h := range d.set {
-		price += h.price
-	}
 	if d.spare != nil {
 		where = fmt.Sprintf("other nodes and %s, a free host at %s an hour", d.spare.id, money(d.spare.price))
 	}
-	all := []string{
-		fmt.Sprintf("pods that move: %d; they fit on %s", len(d.moves), where),
-		fmt.Sprintf("what is released costs %s an hour", money(price)),
-	}
+	all := []string{fmt.Sprintf("pods that move: %d; they fit on %s", len(d.moves), where), ""}
 	for _, h := range d.set {
+		price += h.price
 		all = append(all, named(d.set, h)+p.quiet(h).Message)
 	}
+	all[1] = fmt.Sprintf("what is released costs %s an hour", money(price))
 	if n := len(d.set[0].pool.free); d.spare != nil && n > 1 {
 		all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
 	}

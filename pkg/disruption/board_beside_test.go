@@ -86,9 +86,7 @@ func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstra
 	for _, s := range b.seats {
 		if s.cluster != p.Cluster || slices.ContainsFunc(p.Spread, func(t corev1.TopologySpreadConstraint) bool { _, ok := s.labels[t.TopologyKey]; return !ok }) ||
 			t.NodeAffinityPolicy == nil && selects(&disruption.Pod{NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity}, s) != "" ||
-			t.NodeTaintsPolicy != nil && slices.ContainsFunc(s.taints, func(t corev1.Taint) bool {
-				return t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t)
-			}) {
+			t.NodeTaintsPolicy != nil && admits(p.Tolerations, s) != "" {
 			continue
 		}
 		by[s.labels[t.TopologyKey]] += 0

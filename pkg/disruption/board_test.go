@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	schedule "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -33,7 +34,7 @@ type seat struct {
 }
 
 // board is where all pods are while the judge, or brute force, moves them. It shares no code with
-// the planner: rules of the scheduler are written here once more.
+// the planner: rules of the scheduler are written here once more, but for those that component-helpers has.
 type board struct {
 	seats map[string]*seat
 	at    map[*disruption.Pod]*seat
@@ -49,42 +50,30 @@ func newBoard() *board {
 // amount counts as the scheduler does: thousandths of a CPU, whole units of all else, rounded up.
 func amount(name, text string) (int64, error) {
 	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0, err
-	}
-	if q.Sign() < 0 {
-		return 0, fmt.Errorf("%s is negative", name)
-	}
-	if q.CmpInt64(1<<50) > 0 {
+	switch {
+	case err != nil || q.Sign() < 0:
+		return 0, fmt.Errorf("%s %q is no amount", name, text)
+	case q.CmpInt64(1<<50) > 0:
 		return 1 << 60, nil // more than there is
-	}
-	if name == string(corev1.ResourceCPU) {
+	case name == string(corev1.ResourceCPU):
 		return q.MilliValue(), nil
 	}
 	return q.Value(), nil
 }
 
-func amounts(r disruption.Resources) (map[string]int64, error) {
-	all := map[string]int64{}
-	for name, text := range r {
-		n, err := amount(name, text)
-		if err != nil {
-			return nil, err
-		}
-		all[name] = n
-	}
-	return all, nil
-}
-
-func (b *board) needsOf(p *disruption.Pod) (map[string]int64, error) {
+// needsOf are the requests of a pod, and that it is one.
+func (b *board) needsOf(p *disruption.Pod) (all map[string]int64, err error) {
 	if n, ok := b.needs[p]; ok {
 		return n, nil
 	}
-	n, err := amounts(p.Requests)
-	if err == nil {
-		b.needs[p] = n
+	all = map[string]int64{"pods": 1}
+	for name, text := range p.Requests {
+		if all[name], err = amount(name, text); err != nil {
+			return nil, err
+		}
 	}
-	return n, err
+	b.needs[p] = all
+	return all, nil
 }
 
 func (b *board) put(p *disruption.Pod, to *seat) {
@@ -124,7 +113,7 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 // admits says which taint keeps pods with these tolerations out, and keeps which of them drives the pods away later.
 func admits(all []corev1.Toleration, to *seat) string {
 	for _, t := range to.taints {
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(all, t) {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(all, tolerates(t)) {
 			return "the taint " + t.Key
 		}
 	}
@@ -133,30 +122,15 @@ func admits(all []corev1.Toleration, to *seat) string {
 
 func keeps(all []corev1.Toleration, to *seat) string {
 	for _, t := range to.taints {
-		if t.Effect == corev1.TaintEffectNoExecute && slices.ContainsFunc(all, func(o corev1.Toleration) bool {
-			return o.TolerationSeconds != nil && tolerates([]corev1.Toleration{o}, t)
-		}) {
+		if t.Effect == corev1.TaintEffectNoExecute && slices.ContainsFunc(all, func(o corev1.Toleration) bool { return o.TolerationSeconds != nil && tolerates(t)(o) }) {
 			return "the taint " + t.Key + ", in the end"
 		}
 	}
 	return ""
 }
 
-func tolerates(all []corev1.Toleration, taint corev1.Taint) bool {
-	return slices.ContainsFunc(all, func(t corev1.Toleration) bool {
-		if t.Effect != "" && t.Effect != taint.Effect {
-			return false
-		}
-		switch {
-		case t.Key == "":
-			return t.Operator == corev1.TolerationOpExists
-		case t.Key != taint.Key:
-			return false
-		case t.Operator == corev1.TolerationOpExists:
-			return true
-		}
-		return (t.Operator == "" || t.Operator == corev1.TolerationOpEqual) && t.Value == taint.Value
-	})
+func tolerates(taint corev1.Taint) func(corev1.Toleration) bool {
+	return func(o corev1.Toleration) bool { return o.ToleratesTaint(klog.Logger{}, &taint, false) }
 }
 
 func selects(p *disruption.Pod, to *seat) string {
@@ -176,52 +150,21 @@ func selects(p *disruption.Pod, to *seat) string {
 	return ""
 }
 
-// reaches tells whether one of the terms holds; nil holds everywhere, and no terms hold nowhere.
+// reaches tells whether one of the terms holds; nil holds everywhere, and no terms hold nowhere. What is not known of a node
+// that does not exist yet holds in none.
 func reaches(s *corev1.NodeSelector, to *seat) bool {
 	if s == nil {
 		return true
 	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: to.name, Labels: to.labels}}
 	return slices.ContainsFunc(s.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
-		if len(t.MatchExpressions)+len(t.MatchFields) == 0 {
-			return false
-		}
-		for _, r := range t.MatchExpressions {
-			v, ok := to.labels[r.Key]
-			if !holds(r, v, ok) || to.made && (!ok || r.Key == hostname) {
-				return false
-			}
-		}
-		for _, r := range t.MatchFields {
-			if to.made || r.Key != metav1.ObjectNameField || !holds(r, to.name, true) {
-				return false
-			}
-		}
-		return true
+		unknown := to.made && (len(t.MatchFields) > 0 || slices.ContainsFunc(t.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			_, ok := to.labels[r.Key]
+			return !ok || r.Key == hostname
+		}))
+		ok, err := schedule.MatchNodeSelectorTerms(node, &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{t}})
+		return ok && err == nil && !unknown
 	})
-}
-
-func holds(r corev1.NodeSelectorRequirement, v string, ok bool) bool {
-	switch r.Operator {
-	case corev1.NodeSelectorOpIn:
-		return ok && slices.Contains(r.Values, v)
-	case corev1.NodeSelectorOpNotIn:
-		return !ok || !slices.Contains(r.Values, v)
-	case corev1.NodeSelectorOpExists:
-		return ok
-	case corev1.NodeSelectorOpDoesNotExist:
-		return !ok
-	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		if !ok || len(r.Values) != 1 {
-			return false
-		}
-		have, err1 := strconv.ParseInt(v, 10, 64)
-		want, err2 := strconv.ParseInt(r.Values[0], 10, 64)
-		if err1 != nil || err2 != nil {
-			return false
-		}
-		return r.Operator == corev1.NodeSelectorOpGt && have > want || r.Operator == corev1.NodeSelectorOpLt && have < want
-	}
-	return false
 }
 
 // crowded looks at what there is only so much of: resources, pods, ports and volumes.
@@ -247,11 +190,6 @@ func (b *board) crowded(p *disruption.Pod, to *seat) string {
 		}
 		if n > room {
 			return "too little " + name
-		}
-	}
-	if text, ok := to.room[string(corev1.ResourcePods)]; ok {
-		if most, err := amount("pods", text); err != nil || int64(len(to.pods))+1 > most {
-			return "too many pods"
 		}
 	}
 	for _, other := range to.pods {

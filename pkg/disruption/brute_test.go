@@ -77,30 +77,6 @@ func (b *brute) search() {
 	}
 }
 
-// prefix tries the candidates once, each beside those before it that could go, what saves the most per cost first.
-func (b *brute) prefix() {
-	perCost := func(h *disruption.Host) float64 { // as Karpenter weighs pods
-		cost := b.s.Throttle.ReleaseMinutes
-		for _, p := range b.movers(home(h)) {
-			pod := 1 + float64(p.Priority)/(1<<25)
-			if p.DeletionCost != nil {
-				pod += float64(*p.DeletionCost) / (1 << 27)
-			}
-			cost += min(10, max(-10, pod))
-		}
-		return b.worth(h) / max(1, cost)
-	}
-	order := slices.Clone(b.candidates)
-	slices.SortFunc(order, func(g, h *disruption.Host) int {
-		return cmp.Or(cmp.Compare(perCost(h), perCost(g)), cmp.Compare(g.String(), h.String()))
-	})
-	for _, h := range order {
-		if set := append(slices.Clone(b.hosts), h); !b.undecided && b.feasible(set, nil) {
-			b.hosts, b.best = set, b.best+b.worth(h)
-		}
-	}
-}
-
 // odd tells whether a pod requires, or is kept away by, what is not simulated: terms by another topology than the node and
 // the zone.
 func (w *world) odd(p *disruption.Pod) bool {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // unmet is the first condition that a host does not meet.
@@ -69,36 +68,6 @@ func TestHostsThatAreNeverTouched(t *testing.T) {
 	}
 }
 
-// TestEmptyHosts: h-0 is one, and h-1 stays.
-func TestEmptyHosts(t *testing.T) {
-	const goes, used = "Emptiness release h-0", "SingleNodeConsolidation release h-0"
-	plans(t, func() *lab { l := newLab(2); l.pod("b", 1, "8").DoNotDisrupt = true; return l }, []planRow{
-		{"pods of its own", func(l *lab) {
-			l.pod("c", 0, "1").DaemonSet = true
-			l.pod("d", 0, "1").Mirror = true
-			l.pod("e", 0, "1").Finished = true
-		}, goes},
-		{"a pod that terminates", func(l *lab) { l.pod("c", 0, "1").Terminating = true }, used},
-		{"exactly at the age", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30 * time.Second) }, goes},
-		{"just before", func(l *lab) { l.s.Nodes[0].FirstReady = l.now.Add(-30*time.Second + 1) }, ""},
-		{"a pod came before it was Ready", func(l *lab) {
-			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
-		}, ""},
-		{"never consolidated, and used", func(l *lab) {
-			l.pod("c", 0, "1").Terminating = true
-			l.s.Pools[0].Policy.Budgets = append(budget.List{neverConsolidated}, l.c.Budgets...)
-		}, ""},
-		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, ""},
-		{"none are wanted", func(l *lab) { l.s.Pools[0].Replicas = 0 }, ""},
-		{"the pool says Never", func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(disruption.Never) }, ""},
-		{"as without settings", func(l *lab) { l.c = disruption.Default() }, ""},
-		{"without a price", func(l *lab) { l.s.Hosts[0].Price = disruption.Price{} }, goes},
-		{"its budget is 0: it is not consolidated", func(l *lab) {
-			l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}})
-		}, ""},
-	})
-}
-
 // TestEmptyHostsKeepTheRoomOfPodsThatWait: such a plan holds 15 s later too.
 func TestEmptyHostsKeepTheRoomOfPodsThatWait(t *testing.T) {
 	for cpu, want := range map[string]string{"": "; release h-2", "8": "", "9": "; release h-2"} {
@@ -116,93 +85,6 @@ func TestEmptyHostsKeepTheRoomOfPodsThatWait(t *testing.T) {
 		if cpu == "8" && (len(p.Later) != 1 || !strings.Contains(p.Later[0].Note, "pod default/waits")) {
 			t.Errorf("%+v", p.Later)
 		}
-	}
-}
-
-// TestDrift of h-0, which has a pod that fits elsewhere.
-func TestDrift(t *testing.T) {
-	field := func(name, have, want string) func(l *lab) {
-		return func(l *lab) {
-			l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{name: want}, map[string]string{name: have}
-		}
-	}
-	hashes := func(pool, machine string) func(l *lab) {
-		return func(l *lab) { l.s.Pools[0].TemplateHash, l.s.Hosts[0].Machine.TemplateHash = pool, machine }
-	}
-	for _, r := range []struct {
-		name   string
-		change func(l *lab)
-		words  string // in the evidence; "" = it has not drifted
-	}{
-		{"image", field("image.url", "a", "b"), `image.url is "a", and should be "b"`},
-		{"firmware", field("firmware.Boot", "on", "off"), "firmware.Boot"},
-		{"firmware that a reboot applies", func(l *lab) { field("firmware.Boot", "on", "off")(l); l.s.Hosts[0].OnReboot = true }, ""},
-		{"same", field("image.url", "a", "a"), ""},
-		{"actual not known", func(l *lab) { l.s.Hosts[0].Desired = map[string]string{"raid": "1"} }, ""},
-		{"desired not known", func(l *lab) { l.s.Hosts[0].Applied = map[string]string{"raid": "1"} }, ""},
-		{"template", hashes("v1-b", "v1-a"), "template v1-a"},
-		{"no hash version", hashes("b", "a"), ""},
-		{"an empty hash version", hashes("-b", "-a"), ""},
-		{"hash not known", hashes("v1-b", ""), ""},
-		{"hostSelector", func(l *lab) { l.s.Pools[0].HostSelector.MatchLabels = map[string]string{"rack": "1"} }, "rack=1"},
-		{"hostSelector not known", func(l *lab) { l.s.Pools[0].HostSelector = nil }, ""},
-		{"no owner would make its Machine again", func(l *lab) { drift(&l.s.Hosts[0]); l.s.Hosts[0].Machine.Pool = disruption.Key{} }, ""},
-	} {
-		l := used("1", "1")
-		l.c.ConsolidateAfter = disruption.Never
-		l.s.Pods[1].DoNotDisrupt = true
-		r.change(l)
-		p := l.plan(t)
-		if r.words == "" && len(p.Actions) > 0 || r.words != "" && (len(p.Actions) != 1 || !strings.Contains(strings.Join(p.Actions[0].Evidence, "\n"), r.words)) {
-			t.Errorf("%s: %+v", r.name, p.Actions)
-		}
-	}
-}
-
-// TestTargets: the pod of h-0 could move to h-1.
-func TestTargets(t *testing.T) {
-	const goes = "SingleNodeConsolidation release h-0"
-	node := func(change func(n *disruption.Node, h *disruption.Host)) func(l *lab) {
-		return func(l *lab) { change(&l.s.Nodes[1], &l.s.Hosts[1]) }
-	}
-	plans(t, func() *lab { l := used("3", "3"); l.s.Pods[1].DoNotDisrupt = true; return l }, []planRow{
-		{"it has room", func(*lab) {}, goes},
-		{"the Machine goes", node(func(_ *disruption.Node, h *disruption.Host) { h.Machine.Marked = true }), ""},
-		{"the host goes", node(func(_ *disruption.Node, h *disruption.Host) { h.State = "deprovisioning" }), ""},
-		{"within its own consolidateAfter", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent = noon.Add(-30*time.Second + 1) }), ""},
-		{"just after", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent = noon.Add(-30 * time.Second) }), goes},
-		{"of a pool that is not known", node(func(n *disruption.Node, h *disruption.Host) { n.LastPodEvent, h.Machine.Pool.Name = noon, "gone" }), goes},
-		{"Ready, it is not known since when", node(func(n *disruption.Node, _ *disruption.Host) { n.LastPodEvent, n.FirstReady = noon, time.Time{} }), goes},
-		{"of none of our hosts", func(l *lab) { l.s.Nodes[1].LastPodEvent, l.s.Hosts = noon, l.s.Hosts[:1] }, goes},
-	})
-}
-
-// TestConditionsSayWhatTheyFound of h-0, which has a pod and could go.
-func TestConditionsSayWhatTheyFound(t *testing.T) {
-	for _, row := range []struct {
-		condition string
-		change    func(l *lab)
-		want      string
-	}{
-		{"DisruptionAllowed", func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, "its annotation do-not-disrupt forbids it"},
-		{"Machine", func(l *lab) { l.s.Hosts[0].Machine = nil }, "its consumer Metal3Machine metal3/m-0 is no Machine that is known"},
-		{"NodeReady", func(l *lab) { l.s.Nodes[0].Ready = false }, "its Node is not Ready"},
-		{"ConsolidateAfter", func(l *lab) { l.c.ConsolidateAfter = disruption.Never }, "consolidateAfter is Never"},
-		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = noon.Add(-time.Second) }, "no pod came or went for 1s, and consolidateAfter is 30s"},
-		{"ConsolidationPolicy", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "a budget of its pool is 0 for Underutilized hosts"},
-		{"Drifted", func(l *lab) { drift(&l.s.Hosts[0]) }, `raid is "5", and should be "1"`},
-		{"PodsMovable", func(l *lab) { l.s.Pods[0].DoNotDisrupt = true }, "pod default/a has an annotation that forbids to disrupt it"},
-	} {
-		l := used("1", "1")
-		row.change(l)
-		e := l.explain(t, "h-0")
-		if !slices.ContainsFunc(e.Conditions, func(c api.PlanCondition) bool { return c.Type == row.condition && c.Message == row.want }) {
-			t.Errorf("%s: %+v, want %q", row.condition, e.Conditions, row.want)
-		}
-	}
-	l := newLab(1)
-	if _, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, key("nobody")); err == nil {
-		t.Error("a host that is not there is explained")
 	}
 }
 

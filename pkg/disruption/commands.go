@@ -120,13 +120,13 @@ func (c *script) replace(set []*host, spare *host) {
 
 // commandsFor are what an operator would run, in order: each only after those before it went well, so that no
 // host that still serves is drained or powered off. d.replicas is kept up to date.
-func commandsFor(d draft) []string {
+func commandsFor(does api.PlanDecision, d draft) []string {
 	c := &script{replicas: d.replicas}
-	if d.decision == api.PlanReplace {
+	if does == api.PlanReplace {
 		c.replace(d.set, d.spare)
 	}
 	for _, h := range d.set {
-		if d.decision != api.PlanReprovision {
+		if does != api.PlanReprovision {
 			c.release(h)
 			continue
 		}

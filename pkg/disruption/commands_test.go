@@ -46,6 +46,7 @@ func TestACommandRunsOnlyAfterThoseBeforeIt(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	empty := func() *lab { l := newLab(2); l.pod("b", 1, "8"); return l }
+	several := func() *lab { return newLab(2) }
 	replace := func() *lab { l := used("6"); l.spare(100); return l }
 	away := func() *lab {
 		l := replace()
@@ -70,6 +71,11 @@ func TestCommands(t *testing.T) {
 			`kubectl patch -n metal3 baremetalhosts.metal3.io h-0 --type=merge -p '{"spec":{"online":false}}'`,
 			"kubectl annotate -n metal3 baremetalhosts.metal3.io h-0 ironic-throttle.metal3.io/planned-",
 		}},
+		"releases of one pool": {several, []string{
+			"kubectl scale -n metal3 machinedeployments.cluster.x-k8s.io/p-0 --current-replicas=2 --replicas=1",
+			"kubectl annotate -n metal3 machines.cluster.x-k8s.io m-1 cluster.x-k8s.io/delete-machine=true --overwrite",
+			"kubectl scale -n metal3 machinedeployments.cluster.x-k8s.io/p-0 --current-replicas=1 --replicas=0",
+		}},
 		"replace": {replace, []string{
 			"kubectl taint nodes n-0 ironic-throttle.metal3.io/disrupting=true:NoSchedule --overwrite",
 			"kubectl annotate -n metal3 baremetalhosts.metal3.io s-1 ironic-throttle.metal3.io/planned=true --overwrite",
@@ -87,7 +93,10 @@ func TestCommands(t *testing.T) {
 		}},
 		"reprovision": {drifted, []string{"kubectl delete -n metal3 machines.cluster.x-k8s.io m-0 --timeout=2h"}},
 	} {
-		got := row.from().plan(t).Actions[0].Commands
+		var got []string
+		for _, a := range row.from().plan(t).Actions {
+			got = append(got, a.Commands...)
+		}
 		left := row.lines
 		for _, line := range got {
 			if len(left) > 0 && strings.TrimSuffix(line, " &&") == left[0] {

@@ -158,8 +158,8 @@ func (p *planner) priced(h *host) []api.PlanCondition {
 	}
 	if saving, hours := p.weigh([]*host{h}, nil); saving > 0 {
 		pays := time.Duration(min(hours, 1e6) * float64(time.Hour)).Round(time.Second)
-		said := fmt.Sprintf("its release pays back in %s, and %s is the longest", pays, p.c.MaxPayback)
-		all = append(all, api.PlanCondition{Type: "Payback", Met: p.paysBack(hours), Message: said})
+		said := fmt.Sprintf("its release pays back in %s, and %dh is the longest", pays, maxPayback)
+		all = append(all, api.PlanCondition{Type: "Payback", Met: hours <= maxPayback, Message: said})
 	}
 	return all
 }

@@ -14,17 +14,13 @@ type Config struct {
 	Budgets budget.List `json:"budgets"`
 	// TariffPerKWh is the price of energy; nil: watts have no price.
 	TariffPerKWh *float64 `json:"tariffPerKWh,omitempty"`
-	// MaxPayback is for how long a saving may take to be worth its work.
-	MaxPayback Span `json:"maxPayback"`
 	// Execute: plans are carried out in pools whose annotation allows it.
 	Execute bool `json:"execute,omitempty"`
 }
 
 // Default is the Config without settings.
 func Default() Config {
-	return Config{
-		ConsolidateAfter: Never, Budgets: budget.List{{Nodes: "10%"}, {MinReady: "1"}}, MaxPayback: Span(24 * time.Hour),
-	}
+	return Config{ConsolidateAfter: Never, Budgets: budget.List{{Nodes: "10%"}, {MinReady: "1"}}}
 }
 
 // ValidateAfter is how old a plan must be to be carried out.

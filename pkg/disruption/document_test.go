@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,21 +63,5 @@ func TestADocumentWithoutSettingsHasTheDefaults(t *testing.T) {
 	want.ConsolidateAfter = 3
 	if diff := cmp.Diff(want, d.Config); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestSpan(t *testing.T) {
-	for text, want := range map[string]disruption.Span{
-		"Never": disruption.Never, "30s": disruption.Span(30 * time.Second), "24h0m0s": disruption.Span(24 * time.Hour), "0s": 0,
-	} {
-		var s disruption.Span
-		if err := s.UnmarshalText([]byte(text)); err != nil || s != want || s.String() != text {
-			t.Errorf("%s is %v, %v", text, s, err)
-		}
-	}
-	for _, text := range []string{"", "never", "-1s", "-1ns", "30", "1d"} {
-		if err := new(disruption.Span).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is read", text)
-		}
 	}
 }

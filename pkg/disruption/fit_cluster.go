@@ -17,7 +17,6 @@ type cluster struct {
 	order   []*fitNode          // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
 	pods    []*fitPod           // that have not finished
 	daemons []*fitPod           // one of each DaemonSet, as its controller would make it
-	waiting []*item             // without a node, with the node where they would get room
 	budgets []podBudget
 
 	shapes  table[shape]
@@ -38,8 +37,8 @@ type fitPod struct {
 	name string // NAMESPACE/NAME
 }
 
-// sure reports whether the pod stays where it is: it does not terminate, and does not wait for a node.
-func (p *fitPod) sure() bool { return p.Node != "" && !p.Terminating }
+// waits reports whether the pod has no node yet.
+func (p *fitPod) waits() bool { return p.Node == "" }
 
 // fitNode is a node with what is left of it.
 type fitNode struct {
@@ -54,9 +53,41 @@ type fitNode struct {
 	all, free []int64
 	pods      []*fitPod // that run here
 	moving    []*fitPod // of those, that need another place when it goes
+	waiting   []*item   // without a node, that would get room here
 	stuck     string    // why they cannot go wherever they may, but for budgets
 	hostAt    int       // its domains by host name and by zone; 0: in none
 	zoneAt    int
+}
+
+// newClusters reads nodes, pods and budgets of s, whose lists are sorted. Each cluster is simulated by itself: a pod never
+// leaves its own.
+func newClusters(s *State) map[Key]*cluster {
+	all := map[Key]*cluster{}
+	of := func(k Key) *cluster {
+		if all[k] == nil {
+			all[k] = &cluster{known: map[string]*fitNode{}, domains: map[string]int{}, resources: map[string]int{}}
+		}
+		return all[k]
+	}
+	for i := range s.Nodes {
+		c := of(s.Nodes[i].Cluster)
+		n := &fitNode{Node: &s.Nodes[i], cluster: c, at: len(c.nodes)}
+		c.nodes, c.known[n.Name] = append(c.nodes, n), n
+	}
+	for i := range s.Pods {
+		if c := of(s.Pods[i].Cluster); !s.Pods[i].Finished {
+			c.pods = append(c.pods, &fitPod{Pod: &s.Pods[i], name: s.Pods[i].String()})
+		}
+	}
+	for i := range s.DaemonSets {
+		c := of(s.DaemonSets[i].Cluster)
+		c.daemons = append(c.daemons, &fitPod{Pod: &s.DaemonSets[i], name: s.DaemonSets[i].String()})
+	}
+	for i := range s.Budgets {
+		c := of(s.Budgets[i].Cluster)
+		c.budgets = append(c.budgets, newBudget(&s.Budgets[i]))
+	}
+	return all
 }
 
 // build puts the pods where they are, and gives those without a node their room. target tells whether pods may be moved to
@@ -72,7 +103,7 @@ func (c *cluster) build(target func(n *fitNode) bool) {
 		if n := c.known[p.Node]; n != nil {
 			n.pods = append(n.pods, p)
 			subtract(n.free, p.needs) // VolumesLeft is what is left already
-			p.count(n, p.sure(), 1)
+			p.count(n, !p.Terminating, 1)
 			if p.moves() {
 				n.moving, n.stuck = append(n.moving, p), cmp.Or(n.stuck, p.holds())
 			}
@@ -117,8 +148,8 @@ func trueFirst(a, b bool) int {
 func (c *cluster) placeWaiting() {
 	var items []*item
 	for _, p := range c.pods {
-		if p.Node == "" && (p.moves() || p.DaemonSet && !p.Terminating) {
-			items = append(items, &item{fitPod: p, waits: true})
+		if p.waits() && (p.moves() || p.DaemonSet && !p.Terminating) {
+			items = append(items, &item{fitPod: p})
 		}
 	}
 	slices.SortStableFunc(items, func(a, b *item) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), larger(a, b)) })
@@ -126,12 +157,52 @@ func (c *cluster) placeWaiting() {
 		if it.start = c.first(it, it.start); it.start < len(c.order) {
 			it.node = c.order[it.start]
 			it.put()
-			c.waiting = append(c.waiting, it)
+			it.node.waiting = append(it.node.waiting, it)
 		}
 	}
 	for _, it := range items {
 		it.start = 0
 	}
+}
+
+// move is a pod that gets another node.
+type move struct {
+	from *Pod
+	api.PlanMove
+}
+
+// placement is where the pods of nodes that go would go.
+type placement struct {
+	moves   []move // by pod
+	blocked string // why there is none: a sentence that names the pod; "" = there is one
+}
+
+// planMoves are the moves from some hosts, as a plan tells them.
+func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
+	for _, m := range p.moves {
+		if slices.ContainsFunc(from, func(h *host) bool { return h.Node == m.from.Node && h.Cluster == m.from.Cluster }) {
+			all = append(all, m.PlanMove)
+		}
+	}
+	return all
+}
+
+// without simulates that nodes go, all at once, and finds a place for each pod that must move: on the other nodes, or,
+// where they do not fit there, on spare too, a node that does not exist yet in the cluster of all of them; nil = none.
+// Pods without a node that would get room on one of those that go find another place first. What it finds is feasible;
+// it may miss what a longer search would find. The clusters stay as they are.
+func without(going []*fitNode, spare *Node) (all placement) {
+	for len(going) > 0 {
+		c := going[0].cluster
+		own := slices.DeleteFunc(slices.Clone(going), func(n *fitNode) bool { return n.cluster != c })
+		p := c.without(own, spare)
+		if p.blocked != "" {
+			return p
+		}
+		all.moves = append(all.moves, p.moves...)
+		going = slices.DeleteFunc(slices.Clone(going), func(n *fitNode) bool { return n.cluster == c })
+	}
+	return all
 }
 
 // without is for nodes of one cluster.
@@ -141,7 +212,18 @@ func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 	}
 	c.show(going, -1)
 	defer c.show(going, 1)
-	items := c.toPlace(going)
+	var items []*item
+	for _, n := range going {
+		for _, it := range n.waiting {
+			if !it.DaemonSet { // it goes with its node
+				items = append(items, &item{fitPod: it.fitPod})
+			}
+		}
+		for _, p := range n.moving {
+			items = append(items, &item{fitPod: p})
+		}
+	}
+	slices.SortFunc(items, larger)
 	if p.blocked = c.place(items); p.blocked != "" && spare != nil {
 		defer c.addSpare(spare, going)()
 		p.blocked = c.place(items)
@@ -150,7 +232,7 @@ func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 		return p
 	}
 	for _, it := range items {
-		if !it.waits {
+		if !it.waits() {
 			p.moves = append(p.moves, move{it.Pod, api.PlanMove{Pod: it.name, To: it.node.Name}})
 		}
 	}
@@ -163,34 +245,11 @@ func (c *cluster) show(going []*fitNode, by int) {
 	for _, n := range going {
 		n.goes = by < 0
 		for _, p := range n.pods {
-			p.count(n, p.sure(), by)
+			p.count(n, !p.Terminating, by)
 		}
-		for _, it := range c.waiting {
-			if it.node == n {
-				it.count(n, false, by)
-			}
+		for _, it := range n.waiting {
+			it.count(n, false, by)
 		}
 		c.open(n, by)
 	}
-}
-
-// waits reports whether a pod without a node would get its room on n.
-func (n *fitNode) waits() bool {
-	return slices.ContainsFunc(n.cluster.waiting, func(it *item) bool { return it.node == n && !it.DaemonSet })
-}
-
-// toPlace lists the pods that need another place, in the order in which they get one.
-func (c *cluster) toPlace(going []*fitNode) (items []*item) {
-	for _, it := range c.waiting {
-		if it.node.goes && !it.DaemonSet { // it goes with its node
-			items = append(items, &item{fitPod: it.fitPod, waits: true})
-		}
-	}
-	for _, n := range going {
-		for _, p := range n.moving {
-			items = append(items, &item{fitPod: p})
-		}
-	}
-	slices.SortFunc(items, larger)
-	return items
 }

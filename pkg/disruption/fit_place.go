@@ -30,18 +30,17 @@ const (
 // item is a pod that needs a place.
 type item struct {
 	*fitPod
-	waits bool     // it has no node yet
-	node  *fitNode // where it is
+	node *fitNode // where it is
 }
 
 // larger orders items: those without a node, then those that want the larger share of the cluster, then by name.
 func larger(a, b *item) int {
-	return cmp.Or(trueFirst(a.waits, b.waits), cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name))
+	return cmp.Or(trueFirst(a.waits(), b.waits()), cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name))
 }
 
 // check says whether the node takes the item now.
 func (c *cluster) check(it *item, n *fitNode) string {
-	if n.goes || !n.target && !it.waits {
+	if n.goes || !n.target && !it.waits() {
 		return closed
 	}
 	for _, needs := range [][]need{it.needs, it.volumes} {
@@ -72,7 +71,7 @@ func (c *cluster) check(it *item, n *fitNode) string {
 func (it *item) put() {
 	subtract(it.node.free, it.needs)
 	subtract(it.node.free, it.volumes)
-	it.count(it.node, !it.waits, 1)
+	it.count(it.node, !it.waits(), 1)
 }
 
 func (it *item) take() {
@@ -81,7 +80,7 @@ func (it *item) take() {
 			it.node.free[w.of] += w.amount
 		}
 	}
-	it.count(it.node, !it.waits, -1)
+	it.count(it.node, !it.waits(), -1)
 }
 
 // place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
@@ -130,7 +129,7 @@ type search struct {
 func (s *search) fill(i int) bool {
 	if i == len(s.items) {
 		bad := slices.IndexFunc(s.items, (*item).unsettled)
-		if bad < 0 && slices.ContainsFunc(s.waiting, (*item).unsettled) {
+		if bad < 0 && slices.ContainsFunc(s.order, func(n *fitNode) bool { return slices.ContainsFunc(n.waiting, (*item).unsettled) }) {
 			bad = i
 		}
 		if s.failed < 0 {
@@ -170,8 +169,8 @@ func (it *item) unsettled() bool {
 	if !it.free() || it.node.goes {
 		return false
 	}
-	it.count(it.node, !it.waits, -1)
-	defer it.count(it.node, !it.waits, 1)
+	it.count(it.node, !it.waits(), -1)
+	defer it.count(it.node, !it.waits(), 1)
 	return !it.beside(it.node) || !it.even(it.node)
 }
 

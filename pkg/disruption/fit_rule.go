@@ -74,23 +74,25 @@ func (c *cluster) share(s *shape, made func() rule, parts ...any) *rule {
 // locate finds the domains of a node, by number; 0: it is in none. The host name of a node that does not exist yet is one
 // that no other has, and its zone may not be known.
 func (c *cluster) locate(n *fitNode) {
-	id := func(by string, isNew int) int {
+	number := func(by string) int {
 		value, ok := n.Labels[by]
-		switch {
-		case n.made && (by == byHost || !ok):
-			return len(c.domains) + isNew
-		case !ok:
+		if n.made && (by == byHost || !ok) {
+			value, ok = "/new", true // no label has this value
+		}
+		if !ok {
 			return 0
 		}
-		id, ok := c.domains[by+" "+value]
-		if !ok {
-			if id = len(c.domains) + 1; !n.made {
-				c.domains[by+" "+value] = id
-			}
+		if _, ok := c.domains[by+" "+value]; !ok {
+			c.domains[by+" "+value] = len(c.domains) + 1
 		}
-		return id
+		return c.domains[by+" "+value]
 	}
-	n.hostAt, n.zoneAt = id(byHost, 2), id(byZone, 3)
+	n.hostAt, n.zoneAt = number(byHost), number(byZone)
+	for _, r := range c.rules.all {
+		for len(r.domains) <= len(c.domains) {
+			r.domains = append(r.domains, domain{})
+		}
+	}
 }
 
 // at is what the rule knows of the domain of a node; nothing where that is in none.
@@ -117,9 +119,6 @@ func (n *fitNode) unsure() bool {
 
 // relate finds out which rules and budgets are about which pods.
 func (c *cluster) relate() {
-	for _, r := range c.rules.all {
-		r.domains = make([]domain, len(c.domains)+5)
-	}
 	for _, s := range c.shapes.all {
 		var isNew bool
 		if s.company, isNew = c.company.of(s.namespace, s.labels); isNew {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
@@ -34,7 +33,7 @@ func (t *table[T]) of(parts ...any) (thing *T, isNew bool) {
 // all of them.
 type shape struct {
 	namespace string
-	labels    kubelabels.Set // that any selector looks at
+	labels    kubelabels.Set
 
 	needs, volumes []need // of resources, with one of "pods" and the ports of the host; how many more volumes of each CSI driver
 	demand         nodeaffinity.RequiredNodeAffinity
@@ -67,17 +66,11 @@ func (s *shape) free() bool { return s.affinity != nil || len(s.spreads) > 0 }
 // readShapes gives each pod its shape.
 func (c *cluster) readShapes() {
 	all := slices.Concat(c.pods, c.daemons)
-	reads := c.readLabelKeys(all)
 	for _, p := range all {
 		of := Pod{
-			Key: Key{Namespace: p.Namespace}, Labels: map[string]string{}, Requests: p.Requests, HostPorts: p.HostPorts,
+			Key: Key{Namespace: p.Namespace}, Labels: p.Labels, Requests: p.Requests, HostPorts: p.HostPorts,
 			NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity, Tolerations: p.Tolerations,
 			Affinity: p.Affinity, AntiAffinity: p.AntiAffinity, Spread: p.Spread,
-		}
-		for k, v := range p.Labels {
-			if reads[k] {
-				of.Labels[k] = v
-			}
 		}
 		for _, v := range p.Volumes {
 			of.Volumes = append(of.Volumes, Volume{Driver: v.Driver, Nodes: v.Nodes})
@@ -92,32 +85,6 @@ func (c *cluster) readShapes() {
 			c.readSpread(s, &of)
 		}
 	}
-}
-
-// readLabelKeys are the labels of pods that any selector looks at.
-func (c *cluster) readLabelKeys(all []*fitPod) map[string]bool {
-	reads := map[string]bool{}
-	look := func(s *metav1.LabelSelector) {
-		all, _ := selectorOf(s, kubelabels.Nothing()).Requirements()
-		for _, r := range all {
-			reads[r.Key()] = true
-		}
-	}
-	for _, b := range c.budgets {
-		look(b.Selector)
-	}
-	for _, p := range all {
-		for _, t := range slices.Concat(p.Affinity, p.AntiAffinity) {
-			look(t.LabelSelector)
-		}
-		for _, t := range p.Spread {
-			look(t.LabelSelector)
-			for _, k := range t.MatchLabelKeys {
-				reads[k] = true
-			}
-		}
-	}
-	return reads
 }
 
 // refuse notes what of the pod is not simulated.

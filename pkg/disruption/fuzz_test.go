@@ -107,32 +107,21 @@ func edit(r *rand.Rand, v any) any {
 	return v
 }
 
-// ambiguous states have names twice, names in which the commands' words cannot be told apart, or prices that are none: the
-// judge cannot tell what is meant.
+// ambiguous states have names twice: the judge cannot tell what is meant.
 func ambiguous(s *disruption.State) bool {
 	seen, odd := map[string]bool{}, false
 	note := func(kind, name string) {
-		odd = odd || seen[kind+" "+name] || name == "" || kind == "word" && words.FindString(name) != name
+		odd = odd || seen[kind+" "+name] || name == ""
 		seen[kind+" "+name] = true
 	}
 	for _, h := range s.Hosts {
-		note("host", h.String())
-		note("word", h.Name)
-		if h.Machine != nil {
-			note("word", h.Machine.Name)
-		}
-		for _, f := range []*float64{h.Price.WattsBusy, h.Price.WattsIdle, h.Price.LeasePerHour} {
-			odd = odd || f != nil && !finite(*f)
-		}
+		note("host", h.Name)
 	}
 	for _, n := range s.Nodes {
 		note("node", n.Name)
 	}
 	for _, p := range s.Pods {
 		note("pod", p.String())
-	}
-	for _, p := range s.Pools {
-		note("word", p.Name)
 	}
 	for _, b := range s.Budgets {
 		note("budget", b.String())

@@ -2,11 +2,8 @@ package disruption_test
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 
@@ -163,7 +160,7 @@ func (j *judgement) podBudgets() {
 	}
 }
 
-// limits counts the hosts of each pool: budgets.
+// limits counts the hosts of each pool. What budgets leave of them is for the tests of their own package.
 func (j *judgement) limits() {
 	type key struct {
 		pool   string
@@ -173,9 +170,9 @@ func (j *judgement) limits() {
 	for _, a := range j.plan.Actions {
 		for _, ph := range a.Hosts {
 			if h := j.hosts[ph.Name]; h != nil && poolOf(h) != "" {
-				taken[key{poolOf(h), a.Reason}]++
-				if j.ready(h) {
-					fewer[key{poolOf(h), a.Reason}]++
+				k := key{poolOf(h), a.Reason}
+				if taken[k]++; j.ready(h) {
+					fewer[k]++
 				}
 			}
 		}
@@ -184,109 +181,17 @@ func (j *judgement) limits() {
 		}
 	}
 	for k, n := range taken {
-		if most, bounded := j.allowed(k.pool, k.reason); bounded && n > most {
-			j.breakf("%d hosts of %s for %s, and the budget allows %d (law budget)", n, k.pool, k.reason, most)
-		}
-		ready := made[k.pool]
+		stands := budget.Pool{Size: len(j.members[k.pool])}
 		for _, h := range j.members[k.pool] {
 			if j.ready(h) && !j.disrupting(h) {
-				ready++
+				stands.Ready++
+			} else {
+				stands.Busy++
 			}
 		}
-		if least := j.floor(k.pool, k.reason); fewer[k] > 0 && ready-fewer[k] < least {
-			j.breakf("%d of %d ready hosts of %s go, and %d must stay (law budget)", fewer[k], ready, k.pool, least)
+		room := j.budgets(j.pools[k.pool]).Room(stands, k.reason, j.now)
+		if n > room.Hosts || fewer[k] > 0 && fewer[k]-made[k.pool] > room.Ready {
+			j.breakf("%d hosts of %s go for %s, %d of them Ready, and there is room for %+v (law budget)", n, k.pool, k.reason, fewer[k], room)
 		}
 	}
-}
-
-// allowed is how many hosts of a pool may be disrupted for a reason; bounded is false where nothing
-// bounds it, or the judge cannot read what does.
-func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool) {
-	busy, young := 0, 0
-	for _, h := range w.members[name] {
-		switch n := w.nodes[home(h)]; {
-		case n == nil || n.FirstReady.IsZero():
-			young++ // Karpenter leaves out nodes that are not initialized; counting them as not ready is stricter
-		case !n.Ready || w.disrupting(h):
-			busy++
-		}
-	}
-	for _, b := range w.budgets(w.pools[name]) {
-		if b.MinReady != "" || len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
-			continue
-		}
-		all, ok := ceiling(b, len(w.members[name]), w.now)
-		if !ok {
-			continue
-		}
-		old, _ := ceiling(b, len(w.members[name])-young, w.now)
-		most := max(0, all-busy-young, old-busy)
-		if !bounded || most < n {
-			n, bounded = most, true
-		}
-	}
-	return n, bounded
-}
-
-// floor is how many hosts of a pool stay Ready while some go for a reason: one where no budget that always counts
-// says a number.
-func (w *world) floor(name string, reason api.PlanReason) int {
-	least, said := 0, false
-	for _, b := range w.budgets(w.pools[name]) {
-		if b.MinReady == "" || len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
-			continue
-		}
-		said = said || b.Schedule == "" && len(b.Reasons) == 0
-		b.Nodes = b.MinReady
-		if n, ok := ceiling(b, len(w.members[name]), w.now); ok {
-			least = max(least, n)
-		}
-	}
-	if !said {
-		least = max(least, 1)
-	}
-	return least
-}
-
-var plainNodes = regexp.MustCompile(`^[0-9]{1,6}%?$`)
-
-// begins are the schedules that the judge knows: the minutes at which they begin.
-var begins = map[string]func(t time.Time) bool{
-	"* * * * *":    func(time.Time) bool { return true },
-	"@hourly":      func(t time.Time) bool { return t.Minute() == 0 },
-	"@daily":       func(t time.Time) bool { return t.Minute() == 0 && t.Hour() == 0 },
-	"0 12 * * *":   func(t time.Time) bool { return t.Minute() == 0 && t.Hour() == 12 },
-	"0 12 * * 3":   func(t time.Time) bool { return t.Minute() == 0 && t.Hour() == 12 && t.Weekday() == time.Wednesday },
-	"30 11 25 * *": func(t time.Time) bool { return t.Minute() == 30 && t.Hour() == 11 && t.Day() == 25 },
-	"0 0 1 1 1-5": func(t time.Time) bool { // one of both days is enough
-		return t.Minute() == 0 && t.Hour() == 0 && t.Month() == time.January && (t.Day() == 1 || t.Weekday()%6 != 0)
-	},
-	"1,2 13 * * *": func(t time.Time) bool { return t.Hour() == 13 && (t.Minute() == 1 || t.Minute() == 2) },
-}
-
-// ceiling is what one budget allows of so many hosts; ok is false while it is not active, or where the judge cannot tell:
-// it tries every minute of the duration.
-func ceiling(b budget.Budget, hosts int, now time.Time) (int, bool) {
-	if !plainNodes.MatchString(b.Nodes) {
-		return 0, false
-	}
-	if b.Schedule != "" {
-		duration, err := time.ParseDuration(b.Duration)
-		begin, on := begins[b.Schedule], false
-		for t := now.UTC().Truncate(time.Minute); err == nil && begin != nil && now.Sub(t) < min(duration, 8*24*time.Hour); t = t.Add(-time.Minute) {
-			on = on || begin(t)
-		}
-		if !on {
-			return 0, false
-		}
-	}
-	number, percent := strings.CutSuffix(b.Nodes, "%")
-	n, err := strconv.Atoi(number)
-	if err != nil || percent && n > 100 {
-		return 0, false
-	}
-	if percent {
-		n = (n*hosts + 99) / 100
-	}
-	return n, true
 }

@@ -28,8 +28,6 @@ func TestKarpenter_Consolidation(t *testing.T) {
 	const goes, stays = "SingleNodeConsolidation release h-0", ""
 	plans(t, pair, []planRow{
 		{"page: pods run on free capacity of other nodes", func(*lab) {}, goes},
-		{"page: WhenEmpty leaves what is used", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, stays},
-		{"page: consolidateAfter counts from the last pod", func(l *lab) { l.s.Nodes[0].LastPodEvent = l.now.Add(-29 * time.Second) }, stays},
 		{"page: a pdb prevents pod evictions", func(l *lab) { l.budget("a", 0) }, stays},
 		{"page: do-not-disrupt on a pod", func(l *lab) { l.s.Pods[0].DoNotDisrupt = true }, stays},
 		{"page: do-not-disrupt on a node", func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, stays},
@@ -37,7 +35,6 @@ func TestKarpenter_Consolidation(t *testing.T) {
 			l.s.Pods[0].Ready = false
 			l.budget("a", 0).UnhealthyPodEvictionPolicy = policyv1.AlwaysAllow
 		}, goes},
-		{"multiple PDBs on the same pod", func(l *lab) { l.budget("a", 1); l.budget("a", 1).Name = "second" }, stays},
 		{"non-Karpenter capacity can fit pods", func(l *lab) { l.s.Hosts, l.s.Pools[0].Replicas = l.s.Hosts[:1], 1 }, goes},
 		{"a permanently pending pod does not hold it up", func(l *lab) { l.pod("huge", 0, "100").Node = "" }, goes},
 		{"no pods on an uninitialized node", func(l *lab) { l.s.Nodes[1].Ready, l.s.Nodes[1].FirstReady = false, time.Time{} }, stays},
@@ -46,10 +43,7 @@ func TestKarpenter_Consolidation(t *testing.T) {
 			l.pool("p-1", 1).Policy.ConsolidateAfter = new(disruption.Never)
 			l.s.Nodes[1].LastPodEvent = l.now
 		}, goes},
-		{"no violation of pod anti-affinity", func(l *lab) { l.s.Pods[0].AntiAffinity = apart("b", hostname) }, stays},
-		{"no candidate of a pool that does not exist", func(l *lab) { l.s.Hosts[0].Machine.Pool.Name = "gone" }, stays},
 		{"no candidate with just a Node", func(l *lab) { l.s.Hosts = l.s.Hosts[1:] }, stays},
-		{"not Consolidatable", func(l *lab) { l.s.Hosts[0].Machine.Consolidatable = new(false) }, stays},
 	})
 }
 
@@ -76,6 +70,12 @@ func TestKarpenter_Emptiness(t *testing.T) {
 		{"a terminating StatefulSet pod does not", func(l *lab) { p := l.pod("c", 0, "8"); ending(p); stateful(p) }, "Emptiness release h-1"},
 		{"page: terminal pods leave it empty, whatever they say", func(l *lab) { p := l.pod("c", 0, "8"); finished(p); p.DoNotDisrupt = true }, both},
 		{"page: empty is consolidatable under WhenEmpty too", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, both},
+		{"a pod that terminates is no more", func(l *lab) { l.pod("c", 0, "1").Terminating = true }, "Emptiness release h-1"},
+		{"a pod came before it was Ready", func(l *lab) {
+			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
+		}, "Emptiness release h-1"},
+		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, ""},
+		{"without a price", func(l *lab) { l.s.Hosts[0].Price = disruption.Price{} }, "Emptiness release h-1; release h-0"},
 		{"the node TTL", func(l *lab) { l.s.Nodes[1].LastPodEvent = l.now.Add(-time.Second) }, "Emptiness release h-0"},
 	})
 }
@@ -87,8 +87,13 @@ func TestKarpenter_Replacement(t *testing.T) {
 		{"page: a lower priced node", func(l *lab) { l.spare(100) }, goes},
 		{"page: can't replace with a lower-priced node", func(l *lab) { l.spare(400) }, stays},
 		{"no merge into one of the same type", func(l *lab) { l.spare(400).Class, l.s.Hosts[0].Class = "a", "a" }, stays},
-		{"PDB", func(l *lab) { l.spare(100); l.budget("a", 0) }, stays},
-		{"do-not-disrupt on a pod", func(l *lab) { l.spare(100); l.s.Pods[0].DoNotDisrupt = true }, stays},
+		{"in another namespace", func(l *lab) { l.spare(100).Namespace = "other" }, stays},
+		{"its price is not known", func(l *lab) { l.spare(100).Price = disruption.Price{} }, stays},
+		{"hostSelector not known", func(l *lab) { l.spare(100); l.s.Pools[0].HostSelector = nil }, stays},
+		{"one must stay Ready: the new one", func(l *lab) { l.spare(100); l.c.Budgets = nil }, goes},
+		{"two must", func(l *lab) { l.spare(100); l.c.Budgets = bounds("ready:2") }, stays},
+		{"just too long a payback", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 + 1 }, stays},
+		{"not too long", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 - 1 }, goes},
 		{"it must have room", func(l *lab) { l.spare(100).Capacity["cpu"] = "4" }, stays},
 		{"can merge 3 nodes into 1", func(l *lab) {
 			*l = *used("5", "5", "5")
@@ -115,6 +120,9 @@ func TestKarpenter_Drift(t *testing.T) {
 				{Key: "type", Operator: metav1.LabelSelectorOpIn, Values: []string{"large", "huge"}}}}
 		}
 	}
+	boot := func(l *lab) {
+		l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{"firmware.Boot": "on"}, map[string]string{"firmware.Boot": "off"}
+	}
 	two := func(cpu string) func(l *lab) {
 		return func(l *lab) {
 			l.pod("c", 2, cpu)
@@ -124,15 +132,17 @@ func TestKarpenter_Drift(t *testing.T) {
 	}
 	plans(t, func() *lab { l := used("1", "6"); l.host(); l.c.ConsolidateAfter = disruption.Never; return l }, []planRow{
 		{"page: the hash differs", hash("v1-b"), static},
-		{"another version of the hash", hash("v2-b"), stays},
 		{"page: requirements that the value still meets", types("large"), stays},
 		{"requirements that it does not meet any more", types("small"), "Drift reprovision h-0"},
 		{"page: a new image", func(l *lab) {
 			l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{"image.url": "xyz"}, map[string]string{"image.url": "abc"}
 		}, static},
-		{"do-not-disrupt", func(l *lab) { hash("v1-b")(l); l.s.Hosts[0].DoNotDisrupt = true }, stays},
-		{"do-not-disrupt on a pod", func(l *lab) { hash("v1-b")(l); l.s.Pods[0].DoNotDisrupt = true }, stays},
-		{"a blocking PDB", func(l *lab) { hash("v1-b")(l); l.budget("a", 0) }, stays},
+		{"another version of the hash", hash("v2-b"), stays},
+		{"no version", func(l *lab) { l.s.Pools[0].TemplateHash = "-b"; hash("-a")(l) }, stays},
+		{"what is applied is not known", func(l *lab) { l.s.Hosts[0].Desired = map[string]string{"raid": "1"} }, stays},
+		{"firmware", boot, static},
+		{"firmware that a reboot applies", func(l *lab) { boot(l); l.s.Hosts[0].OnReboot = true }, stays},
+		{"no owner would make its Machine again", func(l *lab) { boot(l); l.s.Hosts[0].Machine.Pool = disruption.Key{} }, stays},
 		{"drift goes before consolidation, with consolidation on", func(l *lab) {
 			hash("v1-b")(l)
 			l.c.ConsolidateAfter = disruption.Span(time.Second)
@@ -166,15 +176,7 @@ func TestKarpenter_Budgets(t *testing.T) {
 	}{
 		{"page: 19 nodes, 20% rounded up from 3.8", 19, bounds(example), none, 4},
 		{"page: a ceiling of 5 for more than 25 nodes", 30, bounds(example), none, 5},
-		{"page: 25 nodes are not above the ceiling", 25, bounds(example), none, 5},
-		{"page: the default is 10%", 20, disruption.Default().Budgets, none, 2},
-		{"page: 0 switches disruption off", 10, bounds("0,ready:0"), none, 0},
-		{"emptiness_test: all empty nodes", 10, ten, none, 10},
-		{"the minimum for each reason", 10, budget.List{always("10"), always("5", api.PlanDrifted), always("4", api.PlanEmpty), zero}, none, 4},
 		{"a budget of all reasons counts for each", 10, budget.List{always("5", api.PlanEmpty), {Nodes: "0"}, zero}, none, 0},
-		{"no active budget is no bound", 10, budget.List{{Nodes: "1", Schedule: "@yearly", Duration: "1h"}, zero}, none, 10},
-		{"an invalid schedule allows none", 10, budget.List{{Nodes: "5", Schedule: "@wrongly", Duration: "1h"}, zero}, none, 0},
-		{"a range that goes backwards allows none", 10, budget.List{{Nodes: "5", Schedule: "0 0 * * tue-mon", Duration: "6h"}, zero}, none, 0},
 		{"nodes of none of our pools do not count", 10, ten, func(l *lab) { l.s.Nodes = append(l.s.Nodes, at("other")) }, 10},
 		{"nodes that were never ready do not count", 11, ten, func(l *lab) { l.s.Nodes[10].Ready, l.s.Nodes[10].FirstReady = false, time.Time{} }, 10},
 		{"two that are deleted", 10, ten, func(l *lab) { l.s.Hosts[0].Machine.Deleting, l.s.Hosts[1].Machine.Marked = true, true }, 8},
@@ -183,7 +185,6 @@ func TestKarpenter_Budgets(t *testing.T) {
 				l.s.Hosts[i].Machine.Deleting = true
 			}
 		}, 0},
-		{"two that are not ready", 10, bounds("50%,ready:0"), func(l *lab) { l.s.Nodes[0].Ready, l.s.Nodes[1].Ready = false, false }, 3},
 		{"each pool has its own", 9, bounds("2,ready:0"), func(l *lab) {
 			for i := range 3 {
 				l.pool(fmt.Sprintf("q-%d", i), 3*i, 3*i+1, 3*i+2)
@@ -196,42 +197,6 @@ func TestKarpenter_Budgets(t *testing.T) {
 			tt.change(l)
 			if got := released(l.plan(t)); len(got) != tt.want {
 				t.Errorf("%d hosts go, want %d: %q", len(got), tt.want, got)
-			}
-		})
-	}
-}
-
-// TestKarpenter_Schedules has times of the page's third budget and of nodepool_budgets_test.
-func TestKarpenter_Schedules(t *testing.T) {
-	day, far := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), time.FixedZone("", -5*3600) // a Sunday
-	for _, tt := range []struct {
-		name, schedule, duration string
-		now                      time.Time
-		closed                   bool
-	}{
-		{"page: at midnight", "@daily", "10m", day, true},
-		{"page: in the first 10 minutes of the day", "@daily", "10m", day.Add(10*time.Minute - 1), true},
-		{"page: after them", "@daily", "10m", day.Add(10 * time.Minute), false},
-		{"before midnight", "@daily", "10m", day.Add(-1), false},
-		{"UTC, whatever the zone of now", "@daily", "30m", day.Add(15 * time.Minute).In(far), true},
-		{"midnight elsewhere is none", "@daily", "30m", time.Date(2026, 11, 22, 0, 0, 0, 0, far), false},
-		{"the hit is in the middle of the duration", "@yearly", "24h", time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), true},
-		{"the duration is longer than the recurrence", "@daily", "48h", day.Add(13 * time.Hour), true},
-		{"the hit is after the duration", "30 6 * * SUN", "6h", day.Add(13 * time.Hour), false},
-		{"names of days", "30 6 * * SUN", "6h", day.Add(12*time.Hour + 29*time.Minute), true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := pair()
-			l.now, l.s.TakenAt = tt.now, tt.now
-			for i := range l.s.Nodes {
-				l.s.Nodes[i].FirstReady = tt.now.Add(-time.Hour)
-			}
-			l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0", Schedule: tt.schedule, Duration: tt.duration, Reasons: []api.PlanReason{api.PlanUnderutilized}})
-			if p := l.plan(t); (len(p.Actions) == 0) != tt.closed {
-				t.Errorf("closed %v: %q", tt.closed, told(p))
-			}
-			if l.s.Pods = nil; l.plan(t).Method != api.MethodEmptiness {
-				t.Error("a budget for Underutilized hosts holds empty ones back")
 			}
 		})
 	}

@@ -17,8 +17,6 @@ import (
 // noon is the time of hand-made states: a Wednesday.
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-const tenYears = disruption.Span(10 * 365 * 24 * time.Hour)
-
 // neverConsolidated is for empty hosts alone.
 var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
 
@@ -31,10 +29,10 @@ type lab struct {
 
 func newLab(hosts int) *lab {
 	l := &lab{now: noon, c: disruption.Default()}
-	l.c.ConsolidateAfter, l.c.MaxPayback = disruption.Span(30*time.Second), tenYears
+	l.c.ConsolidateAfter = disruption.Span(30 * time.Second)
 	l.c.Budgets = bounds("100%,ready:0")
 	l.c.TariffPerKWh = new(0.25)
-	l.s = disruption.State{TakenAt: noon, Throttle: disruption.Throttle{Limit: 20, ReleaseMinutes: 20, DeployMinutes: 15}}
+	l.s = disruption.State{TakenAt: noon, Throttle: disruption.Throttle{Limit: 20, SlotMinutes: 20}}
 	l.s.Pools = []disruption.Pool{{
 		Key: key("p-0"), Kind: disruption.PoolMachineDeployment, Replicas: hosts, Scales: true, TemplateHash: "v1-a", Execute: true,
 		NodeLabels: map[string]string{"zone": "a"}, HostSelector: &metav1.LabelSelector{}, // any host

@@ -44,7 +44,9 @@ func moreFirst(a, b *host) int { return cmp.Compare(b.per, a.per) }
 func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 	replicas := map[*pool]int{}
 	var going []*host
-	waits := func(h *host) bool { return h.node.waits() }
+	waits := func(h *host) bool {
+		return slices.ContainsFunc(h.node.waiting, func(it *item) bool { return !it.DaemonSet })
+	}
 	for _, h := range p.candidates(api.PlanEmpty) {
 		set := append(slices.Clip(going), h)
 		why := p.within(set, api.PlanEmpty, false)
@@ -57,7 +59,7 @@ func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 		}
 		going = set
 		all = append(all, p.action(draft{
-			method: name, decision: api.PlanRelease, reason: api.PlanEmpty, set: []*host{h}, replicas: replicas,
+			method: name, reason: api.PlanEmpty, set: []*host{h}, replicas: replicas,
 			evidence: []string{"it has no pods but those of DaemonSets, mirror pods, and finished ones", p.quiet(h).Message},
 		}))
 	}
@@ -83,7 +85,7 @@ func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
 		for _, other := range all[i+1:] {
 			p.notes[other] = "one drifted host a pass: " + h.id + " goes first"
 		}
-		d := draft{method: name, decision: api.PlanReprovision, reason: api.PlanDrifted, set: set, moves: at.planMoves(set), evidence: h.drift.evidence()}
+		d := draft{method: name, reason: api.PlanDrifted, set: set, moves: at.planMoves(set), evidence: h.drift.evidence()}
 		if !h.drift.since.IsZero() {
 			d.evidence = append(d.evidence, "it drifted at "+h.drift.since.UTC().Format("2006-01-02T15:04:05Z")+", or was made then")
 		}

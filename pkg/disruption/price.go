@@ -3,7 +3,6 @@ package disruption
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -15,9 +14,14 @@ const (
 	// defaultMinutes is for how long a host is taken to hold a slot where that is not known, or more than maxMinutes.
 	defaultMinutes = 30
 	maxMinutes     = 365 * 24 * 60
+	// maxPayback is how many hours a saving may take to be worth its work.
+	maxPayback = 24
 )
 
 const noTariff = "watts have no price without a tariff"
+
+// money writes a number as people do.
+func money(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
 // priceOf is what a host in service costs an hour: watts/1000 * tariff + lease. unknown says why that is not known.
 // With a tariff a host must tell its watts, even if they are 0: else hosts could not be compared.
@@ -50,71 +54,40 @@ type savings struct {
 	words    string
 }
 
-// savingOf is of a host that is released: power that goes off, and a lease that can be ended now.
+// savingOf is of a host that is released: power that goes off, of which an empty host draws its idle watts only, and a
+// lease that can be ended now.
 func (p *planner) savingOf(h *host) (s savings) {
-	if h.Price.Prepaid {
-		return savings{words: "nothing: it is paid for already"}
-	}
-	power, words := p.powerOf(h)
-	said := []string{words}
-	s.perHour, s.powerOff = power, power > 0
-	lease, ends := h.Price.LeasePerHour, h.Price.LeaseEnds
-	switch {
-	case lease == nil:
-	case ends == nil:
-		said = append(said, "its lease goes on: lease-ends is not set")
-	case ends.After(p.now):
-		said = append(said, "its lease goes on until "+ends.UTC().Format(time.RFC3339))
-	case *lease >= minPrice:
-		s.perHour, s.handBack = s.perHour+*lease, true
-		said = append(said, fmt.Sprintf("the end of its lease saves %s an hour: hand it back", money(*lease)))
-	}
-	s.words = strings.Join(said, "; ")
-	return s
-}
-
-// powerOf is what power off saves an hour. An empty host draws its idle watts only.
-func (p *planner) powerOf(h *host) (saved float64, words string) {
+	const unknown = "power off saves nothing that is known: "
 	watts, name, tariff := h.Price.WattsBusy, "watts-busy", p.c.TariffPerKWh
 	if h.vacant() {
 		watts, name = h.Price.WattsIdle, "watts-idle"
 	}
-	if watts != nil && tariff != nil {
-		saved = *watts / 1000 * *tariff
-	}
-	const unknown = "power off saves nothing that is known: "
 	switch {
+	case h.Price.Prepaid:
+		return savings{words: "nothing: it is paid for already"}
 	case tariff == nil:
-		return 0, unknown + noTariff
+		s.words = unknown + noTariff
 	case watts == nil:
-		return 0, unknown + name + " is not set"
+		s.words = unknown + name + " is not set"
 	case !h.PoweredOn && !h.ready():
-		return 0, "it is powered off already"
-	case saved < minPrice:
-		return 0, "power off saves nothing"
+		s.words = "it is powered off already"
+	case *watts/1000**tariff < minPrice:
+		s.words = "power off saves nothing"
+	default:
+		s.perHour, s.powerOff = *watts/1000**tariff, true
+		s.words = fmt.Sprintf("power off saves %s an hour (%s W)", money(s.perHour), money(*watts))
 	}
-	return saved, fmt.Sprintf("power off saves %s an hour (%s W)", money(saved), money(*watts))
-}
-
-// money writes a number as people do.
-func money(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
-
-// minutes are for how long a release and a deployment hold a slot. known: both have been seen.
-func (p *planner) minutes() (release, deploy float64, known bool) {
-	release, deploy, known = p.s.Throttle.ReleaseMinutes, p.s.Throttle.DeployMinutes, true
-	for _, m := range []*float64{&release, &deploy} {
-		if !(*m > 0 && *m <= maxMinutes) {
-			*m, known = defaultMinutes, false
-		}
+	switch lease, ends := h.Price.LeasePerHour, h.Price.LeaseEnds; {
+	case lease == nil:
+	case ends == nil:
+		s.words += "; its lease goes on: lease-ends is not set"
+	case ends.After(p.now):
+		s.words += "; its lease goes on until " + ends.UTC().Format(time.RFC3339)
+	case *lease >= minPrice:
+		s.perHour, s.handBack = s.perHour+*lease, true
+		s.words += fmt.Sprintf("; the end of its lease saves %s an hour: hand it back", money(*lease))
 	}
-	return release, deploy, known
-}
-
-// rate finds what the release of a host saves and costs.
-func (p *planner) rate(h *host) {
-	release, _, _ := p.minutes()
-	h.saving, h.cost = p.savingOf(h), disruptionCost([]*host{h}, release)
-	h.per = h.saving.perHour / h.cost
+	return s
 }
 
 // disruptionCost is of the pods that must move from hosts, and of the minutes for which slots are held; at least 1, so
@@ -136,22 +109,17 @@ func disruptionCost(set []*host, slotMinutes float64) float64 {
 // weigh adds up what the release of hosts saves, less what a replacement costs, and after how many hours that has paid
 // for its work: hosts cost what they cost while they hold a slot.
 func (p *planner) weigh(set []*host, spare *host) (saving, payback float64) {
-	release, deploy, _ := p.minutes()
 	work := 0.0
 	for _, h := range set {
 		saving += h.saving.perHour
-		work += max(h.price, h.saving.perHour) * release / 60
+		work += max(h.price, h.saving.perHour) * p.minutes / 60
 	}
 	if spare != nil {
 		saving -= spare.price
-		work += spare.price * deploy / 60
+		work += spare.price * p.minutes / 60
 	}
 	if saving < minPrice {
 		return 0, 0
 	}
 	return saving, work / saving
-}
-
-func (p *planner) paysBack(hours float64) bool {
-	return p.c.MaxPayback == Never || hours <= time.Duration(p.c.MaxPayback).Hours()
 }

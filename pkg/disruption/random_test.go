@@ -295,29 +295,24 @@ func (m *maker) drift(h *disruption.Host) {
 
 // exclude sets something for which a host is no candidate, or no target.
 func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
-	all := []func(){
-		func() { h.Paused = true },
-		func() { h.Detached = true },
-		func() { h.External = true },
-		func() { h.Storage = true },
-		func() { h.DoNotDisrupt = true },
-		func() { h.Failed = true },
-		func() { h.Deleting = true },
-		func() { h.State = "deprovisioning" },
-		func() { h.Faults = []string{"watts-busy: no number"} },
-		func() { h.Machine.ControlPlane, n.ControlPlane = true, true },
-		func() { h.Machine.Deleting = true },
-		func() { h.Machine.Marked = true },
-		func() { h.Machine.Paused = true },
-		func() { h.Machine.Consolidatable = new(m.rarely(2)) },
-		func() { h.Machine.OtherOwner = "KubeadmControlPlane metal3/kcp" },
-		func() { h.Machine.Pool, h.Machine.PoolKind = disruption.Key{}, "" },
-		func() { n.Ready = false },
-		func() { n.Unschedulable = true },
-		func() { n.Deleting = true },
-		func() { n.Labels[storageLabels[0]] = "" },
+	for _, flag := range []*bool{
+		&h.Paused, &h.Detached, &h.External, &h.Storage, &h.DoNotDisrupt, &h.Failed, &h.Deleting, &n.Unschedulable, &n.Deleting,
+		&h.Machine.ControlPlane, &h.Machine.Deleting, &h.Machine.Marked, &h.Machine.Paused,
+	} {
+		*flag = m.rarely(13)
 	}
-	all[m.IntN(len(all))]()
+	switch m.IntN(20) {
+	case 0:
+		h.State = "deprovisioning"
+	case 1:
+		h.Faults = []string{"watts-busy: no number"}
+	case 2:
+		h.Machine.Consolidatable = new(m.rarely(2))
+	case 3:
+		h.Machine.Pool, h.Machine.PoolKind = disruption.Key{}, ""
+	case 4:
+		n.Ready = false
+	}
 }
 
 func (m *maker) budgets() {
@@ -349,7 +344,6 @@ func (m *maker) settings() {
 	if c.Budgets = append(c.Budgets, budget.Budget{MinReady: pick(m, "0", "1", "2", "20%")}); m.rarely(6) {
 		c.Budgets = append(c.Budgets, budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}})
 	}
-	c.MaxPayback = pick(m, tenYears, disruption.Span(24*time.Hour), disruption.Span(time.Hour))
 	if m.rarely(8) {
 		c.TariffPerKWh = nil
 	}
@@ -361,34 +355,23 @@ func (m *maker) spares() {
 		h := m.l.spare(float64(50 * m.IntN(10)))
 		h.Labels = map[string]string{"size": pick(m, "big", "big", "small")}
 		m.price(h)
-		switch m.IntN(6) {
-		case 0:
-			h.State = "provisioned"
-		case 1:
-			h.State = pick(m, "inspecting", "registering", "preparing")
-		case 2:
-			h.Consumer = "Metal3Machine metal3/x"
-		case 3:
+		h.State = pick(m, "available", "available", "available", "available", "provisioned", "preparing")
+		if h.Failed = m.rarely(10); m.rarely(6) {
 			h.Capacity = nil
 		}
-		h.Failed = m.rarely(10)
 	}
 }
 
 func (m *maker) throttle() {
 	t := &m.l.s.Throttle
-	switch m.IntN(20) {
+	switch m.IntN(15) {
 	case 0:
 		t.Stale = true
 	case 1:
-		t.OpenBreakers = []string{"ironic"}
+		t.OpenBreakers, t.PausedGroups = []string{"ironic"}, []string{""}
 	case 2:
-		t.PausedGroups = []string{""}
-	case 3:
 		t.Waiting = 1 + m.IntN(3)
-	case 4:
-		t.ReleaseMinutes, t.DeployMinutes = 0, 0
-	case 5:
-		t.Limit = 1
+	case 3:
+		t.SlotMinutes, t.Limit = 0, 1
 	}
 }

@@ -71,7 +71,7 @@ func (p *planner) solve(set []*host) (found *solution, why string) {
 	switch s.saving = saving; {
 	case saving == 0:
 		return nil, "nothing would be saved"
-	case !p.paysBack(payback):
+	case payback > maxPayback:
 		return nil, "it would pay back in " + money(payback) + " hours only"
 	}
 	return s, ""

@@ -47,9 +47,8 @@ type Throttle struct {
 	// groups that are paused.
 	OpenBreakers []string `json:"openBreakers,omitempty"`
 	PausedGroups []string `json:"pausedGroups,omitempty"`
-	// ReleaseMinutes and DeployMinutes are for how long a host holds a slot, as seen of late; 0: not known.
-	ReleaseMinutes float64 `json:"releaseMinutes,omitempty"`
-	DeployMinutes  float64 `json:"deployMinutes,omitempty"`
+	// SlotMinutes is for how long a host holds a slot while it is released, or deployed, as seen of late; 0: not known.
+	SlotMinutes float64 `json:"slotMinutes,omitempty"`
 }
 
 // Key names an object: of the cluster as a whole, it has no namespace.
@@ -149,7 +148,7 @@ type Host struct {
 	Faults []string `json:"faults,omitempty"`
 }
 
-// Price is what a host costs. nil = not known. A number that is negative or no number is not known either.
+// Price is what a host costs, in numbers that are finite and not negative. nil = not known.
 type Price struct {
 	WattsBusy *float64 `json:"wattsBusy,omitempty"` // in service
 	WattsIdle *float64 `json:"wattsIdle,omitempty"` // powered on, nothing to do

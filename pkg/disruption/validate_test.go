@@ -55,18 +55,12 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 		{"a pod came and went", empty, func(l *lab, _ *api.Plan) { l.s.Nodes[0].LastPodEvent = l.now }},
 		{"a host is gone", empty, func(l *lab, _ *api.Plan) { l.s.Hosts = l.s.Hosts[1:] }},
 		{"another Machine", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Machine.Name = "m-9" }},
-		{"another Node", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Node, l.s.Nodes[0].Name = "other", "other" }},
 		{"another cluster", empty, far},
 		{"another node of Ironic's", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].NodeUUID = "other" }},
 		{"no hosts", empty, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts = nil }},
-		{"do-not-disrupt", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].DoNotDisrupt = true }},
-		{"a smaller budget", empty, func(l *lab, _ *api.Plan) { l.c.Budgets = bounds("1,ready:0") }},
-		{"one must stay Ready", empty, func(l *lab, _ *api.Plan) { l.c.Budgets = bounds("100%,ready:1") }},
-		{"a host waits", empty, func(l *lab, _ *api.Plan) { l.s.Throttle.Waiting = 1 }},
 		{"the breaker opens", empty, func(l *lab, _ *api.Plan) { l.s.Throttle.OpenBreakers = []string{"a"} }},
 		{"no room any more", multi, func(l *lab, _ *api.Plan) { l.pod("d", 2, "4"); l.pod("e", 1, "1") }},
-		{"no saving any more", multi, func(l *lab, _ *api.Plan) { l.c.TariffPerKWh = new(0.0) }},
-		{"too long a payback", multi, func(l *lab, _ *api.Plan) { l.c.MaxPayback = 0 }},
+		{"too long a payback", multi, func(l *lab, _ *api.Plan) { l.s.Throttle.SlotMinutes = 2000 }},
 		{"no drift any more", drifted, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Applied = l.s.Hosts[0].Desired }},
 		{"no place meanwhile", drifted, func(l *lab, _ *api.Plan) { l.pod("c", 1, "6") }},
 		{"the replacement is taken", replace, func(l *lab, _ *api.Plan) { l.s.Hosts[1].Consumer = "Metal3Machine a/b" }},
@@ -85,18 +79,5 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 				t.Errorf("it holds, or %v", err)
 			}
 		})
-	}
-}
-
-// TestTheLastReadyHostIsReplacedAndHolds, though its pod would fit on a node that is none of ours: one must stay Ready.
-func TestTheLastReadyHostIsReplacedAndHolds(t *testing.T) {
-	l := used("1")
-	l.spare(100)
-	l.c.Budgets = bounds("100%,ready:1")
-	l.s.Nodes = append(l.s.Nodes, at("other"))
-	p := l.plan(t)
-	l.now = p.ExecuteAfter
-	if err := l.validate(t, p); err != nil || told(p) != "SingleNodeConsolidation replace h-0>s-1" {
-		t.Errorf("%q: %v", told(p), err)
 	}
 }

@@ -21,14 +21,16 @@ type planner struct {
 	now  time.Time
 	ends func() error // of the context: nothing more is simulated once it has one
 
-	fits   map[Key]*cluster
-	hosts  []*host // by name
-	pools  map[string]*pool
-	faults []string         // of settings and annotations
-	away   map[Key]string   // clusters that are known, and why they were not read
-	only   map[string]bool  // hosts that may be candidates; nil: all
-	notes  map[*host]string // why a candidate waits
-	work   int              // pods that may still be simulated
+	fits    map[Key]*cluster
+	hosts   []*host // by name
+	pools   map[string]*pool
+	faults  []string         // of settings and annotations
+	minutes float64          // for which work on a host holds a slot
+	guessed bool             // minutes are not known
+	away    map[Key]string   // clusters that are known, and why they were not read
+	only    map[string]bool  // hosts that may be candidates; nil: all
+	notes   map[*host]string // why a candidate waits
+	work    int              // pods that may still be simulated
 }
 
 // host is a Host with what belongs to it.
@@ -61,6 +63,10 @@ type pool struct {
 func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner {
 	p := &planner{
 		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
+		minutes: s.Throttle.SlotMinutes,
+	}
+	if !(p.minutes > 0 && p.minutes <= maxMinutes) {
+		p.minutes, p.guessed = defaultMinutes, true
 	}
 	p.sort()
 	for _, c := range p.s.Clusters {
@@ -77,7 +83,8 @@ func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner
 		c.build(p.target)
 	}
 	for _, h := range p.hosts {
-		p.rate(h)
+		h.saving, h.cost = p.savingOf(h), disruptionCost([]*host{h}, p.minutes)
+		h.per = h.saving.perHour / h.cost
 		p.judge(h)
 	}
 	return p

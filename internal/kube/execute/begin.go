@@ -99,10 +99,10 @@ func (r *Runner) begin(ctx context.Context, p *api.Plan, s *disruption.State) er
 
 // first writes what begins a command: from now on another process finds it.
 func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction) error {
-	r.begun, r.idle = c, false
+	r.begun, r.idle = c.text(), false
 	w := c.plan(s.host)
 	w.what, w.to = "begins planned work", string(c.Step)
-	w.annotations[commandMark] = c.text()
+	w.annotations[commandMark] = r.begun
 	args := []any{
 		"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour,
 	}

@@ -142,9 +142,3 @@ func (r record) text() string {
 // of reports whether the record is of that host, and not of one that it is a copy of: where clusterctl moves objects, or a
 // backup brings them back, all Machines are new ones.
 func (r *record) of(h *objects.Host) bool { return r.Host == keyOf(h) && r.HostUID == string(h.UID) }
-
-// same reports whether o is the same work, however far.
-func (r *record) same(o record) bool {
-	o.Step, o.Since, o.Why = r.Step, r.Since, r.Why
-	return r.text() == o.text()
-}

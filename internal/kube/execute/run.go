@@ -60,7 +60,7 @@ type Options struct {
 type Runner struct {
 	o Options
 
-	begun  *record           // by this process, as it was validated; nil: none
+	begun  string            // the record that this process has begun, as it was validated; "" = none
 	plan   *api.Plan         // made, and not old enough yet
 	warned map[string]string // what the log has
 	idle   bool              // the last pass has found nothing to do
@@ -117,7 +117,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	}()
 	r.idle = false
 	if !r.o.Leading() {
-		r.plan, r.begun, r.swept = nil, nil, false // somebody else may have gone on since
+		r.plan, r.begun, r.swept = nil, "", false // somebody else may have gone on since
 		r.show(nil, move{})
 		return nil
 	}
@@ -157,7 +157,8 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 	r.swept = false
 	for range maxWrites {
-		c, err := read(h.Annotations[commandMark])
+		text := h.Annotations[commandMark]
+		c, err := read(text)
 		if id, _, _ := done(h); err != nil || id != c.ID || !c.of(h) {
 			return errors.Join(fmt.Errorf("somebody has removed or changed the record on host %s", keyOf(h)), err)
 		}
@@ -168,7 +169,7 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		if err != nil {
 			return fmt.Errorf("command %s: %w", c.ID, err)
 		}
-		next := c.next(s, moment{now: r.o.Now(), live: r.begun != nil && r.begun.same(c), hold: r.o.Planner.Hold()})
+		next := c.next(s, moment{now: r.o.Now(), live: text == r.begun, hold: r.o.Planner.Hold()})
 		r.report(ctx, &c, s, next)
 		switch err := r.writes(ctx, &c, next); {
 		case errors.Is(err, errLater):

@@ -316,7 +316,7 @@ func (s *stage) pass() error {
 // settle goes on until nothing has been left to do for a while.
 func (s *stage) settle() {
 	s.Helper()
-	for quiet := 0; quiet < 4; {
+	for quiet := 0; quiet < 8; { // a Machine takes five turns to come
 		before, gone := len(s.calls), len(s.Gone)
 		if err := s.pass(); err != nil && !errors.Is(err, errAway) {
 			s.Fatal(err)

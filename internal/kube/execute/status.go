@@ -79,7 +79,6 @@ func (r *Runner) report(ctx context.Context, c *record, s *seen, next move) {
 
 // end tells how a command has ended.
 func (r *Runner) end(ctx context.Context, c *record, s *seen) {
-	r.begun = nil
 	r.show(nil, move{})
 	kind, reason, text := corev1.EventTypeNormal, "PlannedWorkFinished", fmt.Sprintf("%s of %s is done", c.Decision, c.Host)
 	if c.Why != "" {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
@@ -24,9 +23,6 @@ const (
 	leaveLimit  = 6 * time.Hour
 	otherLimit  = 10 * time.Minute
 )
-
-// evictions is how many pods are evicted in one pass.
-const evictions = 10
 
 // moment is what a step depends on besides what was seen.
 type moment struct {
@@ -257,20 +253,14 @@ func (r record) drain(s *seen, m moment) move {
 		return r.abandon(s, m, "%d pods have not left node %s in %s, such as %s", len(pods), n.Name, drainLimit, keyOf(pods[0]))
 	}
 	next := move{wait: fmt.Sprintf("%d pods leave node %s", len(pods), n.Name), stuck: late, pause: true}
-	// Each pass begins where the last one ended: pods that cannot go yet do not keep the others.
-	from := int(max(0, m.now.Sub(r.Since))/every) * evictions % len(pods)
-	for _, pod := range slices.Concat(pods[from:], pods[:from]) {
+	for _, pod := range pods {
 		if objects.Forbids(pod) {
 			next.wait = fmt.Sprintf("pod %s may not be disrupted; %s", keyOf(pod), next.wait)
-		} else if !deleted(pod) && len(next.writes) < evictions {
-			next.writes = append(next.writes, evict(pod, n))
+		} else if !deleted(pod) {
+			next.writes = append(next.writes, write{what: "evicts a pod", on: pod, cluster: n.cluster, evict: true, from: n.Name})
 		}
 	}
 	return next
-}
-
-func evict(p *corev1.Pod, from node) write {
-	return write{what: "evicts a pod", on: p, cluster: from.cluster, evict: true, from: from.Name}
 }
 
 // letGo marks the Machine and makes its owner smaller, or deletes it.

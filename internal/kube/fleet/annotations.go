@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -25,51 +24,46 @@ const (
 	maxNumber    = 1e9
 )
 
-// rule is what a value must be, and how it is read.
-type rule[T any] struct {
-	must  string // "": the error says it
-	parse func(text string) (T, error)
+var (
+	errNumber = fmt.Errorf("must be a number from 0 to %d", int(maxNumber))
+	errFlag   = errors.New(`must be "true" or "false"`)
+	errSpan   = errors.New(`must be a duration that is not negative, such as "30s" or "24h", or "Never"`)
+	errMoment = errors.New(`must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`)
+	errWord   = errors.New("must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit")
+)
+
+func number(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, unless(err == nil && v >= 0 && v <= maxNumber, errNumber)
 }
 
-var errBad = errors.New("no such value")
+func flag(text string) (bool, error) {
+	return text == "true", unless(text == "true" || text == "false", errFlag)
+}
 
-// unless is no error where a value is good.
-func unless(good bool) error {
+func span(text string) (disruption.Span, error) {
+	if text == "Never" {
+		return disruption.Never, nil
+	}
+	d, err := time.ParseDuration(text)
+	return disruption.Span(d), unless(err == nil && d >= 0, errSpan)
+}
+
+func moment(text string) (time.Time, error) {
+	v, err := time.Parse(time.RFC3339, text)
+	return v.UTC(), unless(err == nil, errMoment)
+}
+
+func word(text string) (string, error) {
+	return text, unless(text != "" && len(validation.IsValidLabelValue(text)) == 0, errWord)
+}
+
+func unless(good bool, err error) error {
 	if good {
 		return nil
 	}
-	return errBad
+	return err
 }
-
-var (
-	number = rule[float64]{"must be a number from 0 to 1000000000", func(text string) (float64, error) {
-		v, err := strconv.ParseFloat(text, 64)
-		return v, cmp.Or(err, unless(v >= 0 && v <= maxNumber))
-	}}
-	flag = rule[bool]{`must be "true" or "false"`, func(text string) (bool, error) {
-		return text == "true", unless(text == "true" || text == "false")
-	}}
-	span = rule[disruption.Span]{
-		`must be a duration that is not negative, such as "30s" or "24h", or "Never"`, func(text string) (disruption.Span, error) {
-			if text == "Never" {
-				return disruption.Never, nil
-			}
-			d, err := time.ParseDuration(text)
-			return disruption.Span(d), cmp.Or(err, unless(d >= 0))
-		},
-	}
-	moment = rule[time.Time]{`must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`, func(text string) (time.Time, error) {
-		v, err := time.Parse(time.RFC3339, text)
-		return v.UTC(), err
-	}}
-	word = rule[string]{
-		"must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit",
-		func(text string) (string, error) {
-			return text, unless(text != "" && len(validation.IsValidLabelValue(text)) == 0)
-		},
-	}
-	budgets = rule[budget.List]{parse: budget.Parse}
-)
 
 // notes are the annotations of an object, and what was wrong with them.
 type notes struct {
@@ -78,26 +72,22 @@ type notes struct {
 }
 
 // value reads one of our annotations; nil: it is not there, or breaks its rule, which is a fault.
-func value[T any](n *notes, name string, of rule[T]) *T {
+func value[T any](n *notes, name string, parse func(string) (T, error)) *T {
 	text, there := n.of[prefix+name]
 	if !there {
 		return nil
 	}
-	v, err := of.parse(strings.TrimSpace(text))
-	if err == nil {
-		return &v
+	v, err := parse(strings.TrimSpace(text))
+	if err != nil {
+		n.faults = append(n.faults, fmt.Sprintf("annotation %s%s=%q %v", prefix, name, ironic.Line(text, maxValue), err))
+		return nil
 	}
-	must := of.must
-	if must == "" {
-		must = err.Error()
-	}
-	n.faults = append(n.faults, fmt.Sprintf("annotation %s%s=%q %s", prefix, name, ironic.Line(text, maxValue), must))
-	return nil
+	return &v
 }
 
 // valueOr reads one of our annotations. What cannot be read is as bad says, and what is not there is the zero value.
-func valueOr[T any](n *notes, name string, of rule[T], bad T) (v T) {
-	if read := value(n, name, of); read != nil {
+func valueOr[T any](n *notes, name string, parse func(string) (T, error), bad T) (v T) {
+	if read := value(n, name, parse); read != nil {
 		return *read
 	}
 	if has(n.of, prefix+name) {
@@ -116,6 +106,6 @@ func (n *notes) price() disruption.Price {
 
 func (n *notes) policy() disruption.PoolPolicy {
 	return disruption.PoolPolicy{
-		ConsolidateAfter: value(n, "consolidate-after", span), Budgets: valueOr(n, "budgets", budgets, nil),
+		ConsolidateAfter: value(n, "consolidate-after", span), Budgets: valueOr(n, "budgets", budget.Parse, nil),
 	}
 }

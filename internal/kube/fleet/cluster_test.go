@@ -57,8 +57,7 @@ type cluster struct {
 	empty   string             // the kind of which a {} is answered
 
 	others map[string]client.Client // workload clusters by NAMESPACE/NAME
-	silent time.Duration            // for how long all others do not answer
-	kept   []disruption.Key
+	silent bool                     // no other one answers
 }
 
 // clusterOf has the objects of a YAML text.
@@ -146,19 +145,14 @@ func (c *cluster) client(ctx context.Context, of disruption.Key) (client.Client,
 	if other := c.others[of.String()]; other != nil {
 		return other, nil
 	}
-	select {
-	case <-time.After(c.silent):
-		return nil, fmt.Errorf("nobody knows %v", of)
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if c.silent {
+		<-ctx.Done()
 	}
+	return nil, fmt.Errorf("nobody knows %v", of)
 }
 
-// keep is the Keep of Options.
-func (c *cluster) keep(used []disruption.Key) { c.kept = used }
-
 func (c *cluster) reader() *fleet.Reader {
-	return fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Now: func() time.Time { return noon }})
+	return fleet.New(fleet.Options{Client: c.client, Now: func() time.Time { return noon }})
 }
 
 func (c *cluster) read(t testing.TB) disruption.State {

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,16 +19,14 @@ import (
 // Bounds of reading workload clusters. A plan has 60 s, and allTimeout bounds all clusters of one reading together.
 const (
 	maxFault       = 600 // bytes of what a cluster answers
-	clustersAtOnce = 16
+	clustersAtOnce = 32
 	clusterTimeout = 20 * time.Second
-	allTimeout     = 30 * time.Second
-	slow           = time.Second //  what takes longer to fail is left alone
-	pause          = time.Minute // for so long
+	allTimeout     = 40 * time.Second
 )
 
 var (
 	errSlow = fmt.Errorf("it was not read within %v", clusterTimeout)
-	errTurn = fmt.Errorf("other clusters took the %v that there are for all of them: it is read first the next time", allTimeout)
+	errTurn = fmt.Errorf("other clusters took the %v that there are for all of them", allTimeout)
 )
 
 // part is what is read of one Kubernetes cluster.
@@ -52,9 +49,7 @@ func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*
 		return nil
 	}
 	parts := []*part{here}
-	keys := j.place(here.nodes)
-	r.options.Keep(keys)
-	for _, key := range keys {
+	for _, key := range j.place(here.nodes) {
 		parts = append(parts, &part{Cluster: disruption.Cluster{Key: key}})
 	}
 	r.others(ctx, parts[1:])
@@ -72,48 +67,21 @@ func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*
 	return parts
 }
 
-// silence is that of a cluster that could not be read.
-type silence struct {
-	last  time.Time
-	slow  bool // it took its time to find out: the next plans do not wait for it
-	fault error
-}
-
-// others reads workload clusters, those first that have answered, or have not been asked, and then those whose silence is
-// longest ago. What all of them take is bounded together.
+// others reads workload clusters. One that cannot be read has a fault, and nothing else.
 func (r *Reader) others(ctx context.Context, parts []*part) {
-	parts = slices.Clone(parts)
-	slices.SortStableFunc(parts, func(a, b *part) int { return r.silent[a.Key].last.Compare(r.silent[b.Key].last) })
 	bounded, cancel := context.WithTimeoutCause(ctx, allTimeout, errTurn)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(clustersAtOnce)
-	heard := make([]silence, len(parts))
-	for i, p := range parts {
+	for _, p := range parts {
 		group.Go(func() error {
-			begun, was := time.Now(), r.silent[p.Key]
-			if heard[i] = was; was.slow && begun.Sub(was.last) < pause {
-				return nil
-			}
-			if err := r.read(bounded, p); errors.Is(err, errTurn) {
-				heard[i].fault = err
-			} else {
-				heard[i] = silence{time.Now(), time.Since(begun) > slow, err}
+			if err := r.read(bounded, p); err != nil {
+				*p = part{Cluster: disruption.Cluster{Key: p.Key, Fault: ironic.Line(err.Error(), maxFault)}}
 			}
 			return nil
 		})
 	}
 	_ = group.Wait()
-	if ctx.Err() != nil { // which is no fault of a cluster
-		return
-	}
-	r.silent = map[disruption.Key]silence{}
-	for i, p := range parts {
-		if fault := heard[i].fault; fault != nil {
-			r.silent[p.Key] = heard[i]
-			*p = part{Cluster: disruption.Cluster{Key: p.Key, Fault: ironic.Line(fault.Error(), maxFault)}}
-		}
-	}
 }
 
 // read reads a workload cluster.
@@ -125,7 +93,7 @@ func (r *Reader) read(ctx context.Context, p *part) error {
 	defer cancel()
 	c, err := r.options.Client(bounded, p.Key)
 	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
+		return cmp.Or(context.Cause(bounded), err)
 	}
 	s := &objects.Server{Client: c, Account: "the account of its kubeconfig"}
 	p.nodes = objects.All(bounded, s, "Node", p.newNode)

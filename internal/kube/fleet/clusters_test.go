@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,8 +45,8 @@ func TestHostsAreInTheClusterOfTheirMachines(t *testing.T) {
 	if slices.Contains(own.asked, "Pod") || len(s.Nodes) != 6 || len(s.Pods) != 2 || len(s.Budgets) != 2 || len(s.DaemonSets) != 1 {
 		t.Errorf("%d nodes, %d pods, %d budgets, %d DaemonSets, asked for %v", len(s.Nodes), len(s.Pods), len(s.Budgets), len(s.DaemonSets), own.asked)
 	}
-	if s.Pods[0].Cluster != key("blue") || s.Budgets[0].Cluster != key("blue") || s.DaemonSets[0].Cluster != key("blue") || !slices.Equal(own.kept, []disruption.Key{key("blue"), key("c")}) {
-		t.Errorf("%+v, kept %v", s.Pods[0], own.kept)
+	if s.Pods[0].Cluster != key("blue") || s.Budgets[0].Cluster != key("blue") || s.DaemonSets[0].Cluster != key("blue") {
+		t.Errorf("%+v", s.Pods[0])
 	}
 }
 
@@ -109,37 +108,15 @@ func TestAClusterThatIsAway(t *testing.T) {
 	}
 }
 
-// inClusters has that many hosts, each in a workload cluster of its own.
-func inClusters(t *testing.T, n int) *cluster {
-	t.Helper()
-	var text strings.Builder
-	for i := range n {
-		fmt.Fprintf(&text, "{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: h-%03d, namespace: metal3, uid: u-%[1]d}, spec: {consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: metal3, name: m-%[1]d}}}\n---\n"+
-			"{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, metadata: {name: m-%[1]d, namespace: metal3, annotations: {metal3.io/BareMetalHost: metal3/h-%03[1]d}}}\n---\n"+
-			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m-%[1]d, namespace: metal3}, spec: {clusterName: c-%03[1]d, infrastructureRef: {kind: Metal3Machine, name: m-%[1]d}}}\n---\n", i)
-	}
-	return clusterOf(t, strings.TrimSuffix(text.String(), "---\n"))
-}
-
-// TestSilentClustersDoNotUseUpAPlan: all of them have 30 s together, and what they kept from being read comes first the next time.
-func TestSilentClustersDoNotUseUpAPlan(t *testing.T) {
+// TestASilentClusterKeepsNobodyFromTheOthers for long.
+func TestASilentClusterKeepsNobodyFromTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		own := inClusters(t, 50)
-		own.silent = 11 * time.Second
-		own.others = map[string]client.Client{"metal3/c-049": clusterOf(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}\n")}
-		r := own.reader()
-		for _, want := range []struct {
-			fault string
-			takes time.Duration
-		}{
-			{"other clusters took the 30s that there are for all of them: it is read first the next time", 30 * time.Second},
-			{"", 22 * time.Second}, // those that were not heard to the end come first, and the others rest
-		} {
-			begun := time.Now()
-			s, err := r.Read(t.Context())
-			if took := time.Since(begun); err != nil || took != want.takes || s.Clusters[49].Fault != want.fault || s.Clusters[0].Fault != "nobody knows metal3/c-000" {
-				t.Errorf("%v after %v: %+v, %+v, want %+v", err, took, s.Clusters[0], s.Clusters[49], want)
-			}
+		own, _ := twoClusters(t)
+		own.silent = true
+		begun := time.Now()
+		want := []disruption.Cluster{{Key: key("blue"), Nodes: 3, Pods: 2}, {Key: key("c"), Fault: "it was not read within 20s"}}
+		if diff := cmp.Diff(want, own.read(t).Clusters); diff != "" || time.Since(begun) != 20*time.Second {
+			t.Errorf("after %v, -want +got:\n%s", time.Since(begun), diff)
 		}
 	})
 }

@@ -19,23 +19,24 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// The file testdata/state.json is what is read of testdata/fleet.yaml, in both versions of Cluster API.
-// UPDATE_GOLDEN=1 renews it.
+// The files *.json in testdata are what is read of their *.yaml, in both versions of Cluster API. UPDATE_GOLDEN=1 renews them.
 func TestAFleetIsReadAsItIs(t *testing.T) {
-	for _, version := range []string{"v1beta2", "v1beta1"} {
-		c := clusterOf(t, strings.ReplaceAll(file(t, "fleet.yaml"), "cluster.x-k8s.io/v1beta2", "cluster.x-k8s.io/"+version))
-		c.served[0] = "cluster.x-k8s.io/" + version
-		text, err := json.MarshalIndent(c.read(t), "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if os.Getenv("UPDATE_GOLDEN") != "" {
-			if err := os.WriteFile("testdata/state.json", append(text, '\n'), 0o600); err != nil {
+	for _, name := range []string{"fleet", "cases"} {
+		for _, version := range []string{"v1beta2", "v1beta1"} {
+			c := clusterOf(t, strings.ReplaceAll(file(t, name+".yaml"), "cluster.x-k8s.io/v1beta2", "cluster.x-k8s.io/"+version))
+			c.served[0] = "cluster.x-k8s.io/" + version
+			text, err := json.MarshalIndent(c.read(t), "", " ")
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		if diff := cmp.Diff(file(t, "state.json"), string(text)+"\n"); diff != "" {
-			t.Errorf("%s, -want +got:\n%s", version, diff)
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				if err := os.WriteFile("testdata/"+name+".json", append(text, '\n'), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(file(t, name+".json"), string(text)+"\n"); diff != "" {
+				t.Errorf("%s of %s, -want +got:\n%s", name, version, diff)
+			}
 		}
 	}
 }
@@ -186,7 +187,7 @@ func TestPages(t *testing.T) {
 
 func TestNamespaces(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
-	s, err := fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
+	s, err := fleet.New(fleet.Options{Client: c.client, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
 	if err != nil || len(s.Hosts) != 3 || slices.Contains(c.asked, "BareMetalHost") || !slices.Contains(c.asked, "BareMetalHost elsewhere") {
 		t.Errorf("%v, %d hosts, asked for %v", err, len(s.Hosts), c.asked)
 	}
@@ -196,7 +197,7 @@ func TestNamespaces(t *testing.T) {
 func TestAPodThatWentRestartsTheClock(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
 	now := noon
-	r := fleet.New(fleet.Options{Client: c.client, Keep: c.keep, Now: func() time.Time { return now }})
+	r := fleet.New(fleet.Options{Client: c.client, Now: func() time.Time { return now }})
 	last := func() time.Time {
 		t.Helper()
 		s, err := r.Read(t.Context())

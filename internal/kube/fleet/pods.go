@@ -228,9 +228,6 @@ func smaller(a, b disruption.Resources) disruption.Resources {
 
 // less compares quantities that Kubernetes wrote.
 func less(a, b string) bool {
-	if a == b {
-		return false
-	}
 	x, y := resource.MustParse(a), resource.MustParse(b)
 	return x.Cmp(y) < 0
 }

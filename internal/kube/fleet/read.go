@@ -2,9 +2,8 @@
 // BareMetalHosts with their firmware, the Machines, pools and templates of Cluster API and of its provider Metal3, and
 // of each cluster that hosts are nodes of its nodes, pods, disruption budgets, volumes and DaemonSets.
 //
-// It only lists, page by page, and keeps the few fields that count. A kind that the cluster does not serve is as if it had no
-// objects. What cannot be read of the throttle's own cluster is an error. Another cluster has a fault then, and the hosts in
-// it have no node.
+// It only lists, page by page, and keeps the few fields that count. What cannot be read of the throttle's own cluster is an
+// error. Another cluster has a fault then, and the hosts in it have no node.
 package fleet
 
 import (
@@ -12,30 +11,25 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Options say what to read. Client and Keep are required.
+// Options say what to read. Client is required.
 type Options struct {
 	// Client returns the client of a cluster, the throttle's own for the zero key.
 	Client func(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Keep forgets all clusters but these.
-	Keep func(used []disruption.Key)
 	// Namespaces are where BareMetalHosts and Machines are; none: all.
 	Namespaces []string
 	Now        func() time.Time // nil: time.Now
 }
 
-// Reader reads the fleet. It is for one goroutine: it remembers the pods that it saw last, and which clusters are silent.
+// Reader reads the fleet. It is for one goroutine: it remembers which pods it saw last.
 type Reader struct {
 	options Options
-	pods    map[types.UID]place // of clusters that were read
-	went    map[place]time.Time // when a pod was missed
-	silent  map[disruption.Key]silence
+	last    map[place]sight
 }
 
 // New returns a Reader. Nothing is sent yet.
@@ -108,62 +102,59 @@ func by[K comparable, T any](all []T, key func(*T) K) map[K]*T {
 	return found
 }
 
-func latest(times ...time.Time) (last time.Time) {
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	return last
+	return a
 }
 
-// place is a node of a cluster.
-type place struct {
-	cluster disruption.Key
-	node    string
-}
+// place is a node of a cluster, and sight which pods were seen there, by their UIDs in the order of lists.
+type (
+	place struct {
+		cluster disruption.Key
+		node    string
+	}
+	sight struct {
+		pods    string
+		changed time.Time // zero: not since the throttle began to look
+	}
+)
 
-// look tells each node when a pod last came or went. Only who saw a pod before knows that it is gone. So a throttle that
-// was just started, and a single plan, know the pods that came and not those that went: a node may count as quiet for
-// longer than it was. Pods of a cluster that was not read have not gone.
+// look tells each node when a pod last came or went. Only who saw a pod before knows that it is gone: after a start, a node
+// may count as quiet for longer than it was. What was seen of a cluster that was not read now is kept.
 func (r *Reader) look(parts []*part, now time.Time) {
-	pods, came, went := map[types.UID]place{}, map[place]time.Time{}, map[place]time.Time{}
-	whole := map[disruption.Key]bool{} // of the clusters that there are
+	seen := map[place]sight{}
 	for _, p := range parts {
-		whole[p.Key] = p.whole
-		for i := range p.nodes { // of a node that is gone, nothing is kept
-			at := place{p.Key, p.nodes[i].Name}
-			went[at] = r.went[at]
+		if !p.whole {
+			for at, was := range r.last {
+				if at.cluster == p.Key {
+					seen[at] = was
+				}
+			}
+			continue
 		}
+		came, pods := map[string]time.Time{}, map[string]string{}
 		for i := range p.pods {
 			one := &p.pods[i]
 			if one.Node == "" || one.DaemonSet || one.Mirror { // the latter go with their node
 				continue
 			}
-			at := place{p.Key, one.Node}
-			came[at] = latest(came[at], one.came)
+			came[one.Node] = latest(came[one.Node], one.came)
 			if !one.Finished { // a finished one that is cleared away was gone before
-				pods[one.uid] = at
+				pods[one.Node] += string(one.uid) + " "
 			}
 		}
-	}
-	for uid, at := range r.pods {
-		if read, known := whole[at.cluster]; known && !read {
-			pods[uid] = at
-		} else if _, still := pods[uid]; !still { // or it has finished: an evicted pod does not always tell when
-			went[at] = now
-		}
-	}
-	for at, t := range r.went {
-		if read, known := whole[at.cluster]; known && !read {
-			went[at] = t
-		}
-	}
-	for _, p := range parts {
 		for i := range p.nodes {
-			at := place{p.Key, p.nodes[i].Name}
-			p.nodes[i].LastPodEvent = latest(came[at], went[at])
+			n := &p.nodes[i]
+			at := place{p.Key, n.Name}
+			was, known := r.last[at]
+			if known && was.pods != pods[n.Name] {
+				was.changed = now
+			}
+			seen[at] = sight{pods[n.Name], was.changed}
+			n.LastPodEvent = latest(came[n.Name], was.changed)
 		}
 	}
-	r.pods, r.went = pods, went
+	r.last = seen
 }

@@ -6,17 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,11 +39,10 @@ type Clusters struct {
 	all map[disruption.Key]connection
 }
 
-// connection is a client with the Secret that it was made of, and what its connections need at the end.
+// connection is a client with the Secret that it was made of. One that is not used any more closes its connections by itself.
 type connection struct {
 	client client.Client
 	secret string // UID and version
-	close  func()
 }
 
 // New returns Clusters that read Secrets by the client of the throttle's own cluster. Other clusters are told the user agent.
@@ -66,34 +62,16 @@ func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was, known := c.all[of]
 	version := string(secret.UID) + "/" + secret.ResourceVersion
-	if was.secret == version {
+	if was := c.all[of]; was.secret == version {
 		return was.client, nil
 	}
 	made, err := connect(secret.Data["value"], c.userAgent)
 	if err != nil {
 		return nil, fmt.Errorf("the Secret %s cannot be used: %w", secret.Name, err)
 	}
-	if known {
-		was.close()
-	}
-	made.secret = version
-	c.all[of] = made
-	return made.client, nil
-}
-
-// Keep forgets all clusters but these.
-func (c *Clusters) Keep(used []disruption.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.DeleteFunc(c.all, func(key disruption.Key, one connection) bool {
-		forgotten := !slices.Contains(used, key)
-		if forgotten {
-			one.close()
-		}
-		return forgotten
-	})
+	c.all[of] = connection{made, version}
+	return made, nil
 }
 
 // secret reads the Secret of a cluster. An error says what is missing.
@@ -114,22 +92,16 @@ func (c *Clusters) secret(ctx context.Context, of disruption.Key) (*corev1.Secre
 }
 
 // connect makes a client of a kubeconfig. Nothing is sent yet.
-func connect(kubeconfig []byte, userAgent string) (c connection, err error) {
+func connect(kubeconfig []byte, userAgent string) (client.Client, error) {
 	to, err := config(kubeconfig)
 	if err != nil {
-		return c, err
+		return nil, err
 	}
-	to.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	to.Dial, to.UserAgent = (&net.Dialer{Timeout: dialTimeout}).DialContext, userAgent
 	if to.Proxy == nil {
 		to.Proxy = http.ProxyFromEnvironment // client-go keeps transports without it for ever, one for each renewal
 	}
-	transport, err := rest.TransportFor(to)
-	if err != nil {
-		return c, err
-	}
-	c.close = func() { utilnet.CloseIdleConnectionsFor(transport) }
-	c.client, err = kube.NewClient(&rest.Config{Host: to.Host, Transport: transport, UserAgent: userAgent})
-	return c, err
+	return kube.NewClient(to)
 }
 
 // config reads a kubeconfig. Whoever writes the Secret chooses the server and the credentials; to let them have

@@ -207,7 +207,9 @@ var table = map[string]imports{
 			"pkg/admission", "pkg/holdoff", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 	},
-	"internal/rig/play": {house: []string{"internal/app", "internal/config", "internal/statusview", "pkg/api"}},
+	"internal/rig/play": {house: []string{
+		"internal/app", "internal/config", "internal/rig/fakeironic", "internal/statusview", "pkg/api", "pkg/ironic",
+	}},
 	"internal/rig/demo": {
 		house: []string{
 			"internal/app", "internal/config", "internal/rig/bmo", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/measure",

@@ -25,10 +25,9 @@ type fleet struct {
 	http    *http.Client
 	gateway string
 	ironic  string
-	auth    string // of the hosts' clients; "": none
 	hosts   []host
 	looks   time.Duration // how often a host's state is read while it works
-	rests   time.Duration // between two works; a host that begins the next one before a poll keeps its slot (LH-14)
+	rests   time.Duration // between two works; a host that begins the next one before a poll keeps its slot
 
 	slots      []atomic.Int64 // that each has had
 	asks       atomic.Int64
@@ -43,19 +42,13 @@ type host struct {
 
 func newFleet(t *testing.T, server, gateway, ironic string, n int) *fleet {
 	t.Helper()
-	return newFleetAs(t, "", server, gateway, ironic, n)
-}
-
-// newFleetAs is newFleet whose clients show an Authorization.
-func newFleetAs(t *testing.T, auth, server, gateway, ironic string, n int) *fleet {
-	t.Helper()
 	c, err := api.NewClient(server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fleet{
 		asking: c, http: &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: n}},
-		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), auth: auth, slots: make([]atomic.Int64, n),
+		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), slots: make([]atomic.Int64, n),
 		looks: 100 * time.Millisecond, rests: 1500 * time.Millisecond,
 	}
 	t.Cleanup(func() {
@@ -223,9 +216,6 @@ func (f *fleet) call(ctx context.Context, method, url string, body, into any) (*
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-OpenStack-Ironic-API-Version", "1.61")
-	if f.auth != "" {
-		r.Header.Set("Authorization", f.auth)
-	}
 	resp, err := f.http.Do(r)
 	if err != nil {
 		return nil, err

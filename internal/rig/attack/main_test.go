@@ -21,7 +21,7 @@ type built struct{ *testing.M }
 
 func (b built) Run() int {
 	flag.Parse()
-	if *lasts == 0 && *longRun == 0 && !*faults {
+	if *lasts == 0 && *longRun == 0 {
 		return b.M.Run()
 	}
 	program, remove, err := child.BuildProduct()
@@ -38,9 +38,7 @@ func (b built) Run() int {
 	}
 	defer removeLab()
 	labBinary = program
-	code := b.M.Run()
-	table.print(os.Stdout)
-	return code
+	return b.M.Run()
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(built{m}) }

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -73,8 +74,11 @@ func (p *Player) Start(ctx context.Context, replicas, free int) error {
 	}
 	spec := map[string]any{
 		"clusterName": cluster, "replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"pool": pool}},
-		"template": map[string]any{"spec": machineSpec("template")},
+		"template": map[string]any{"spec": machineSpec("Metal3MachineTemplate", "template")},
 	}
+	image := map[string]any{"url": "http://images.example.org/a", "checksum": "a"}
+	p.fails(p.Own.Create(ctx, p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3MachineTemplate"), "template",
+		map[string]any{"template": map[string]any{"spec": map[string]any{"image": image}}})))
 	owner := p.object(Deployments, pool, spec)
 	owner.SetAnnotations(map[string]string{prefix + "execute": "true"})
 	p.fails(p.Own.Create(ctx, owner))
@@ -121,9 +125,9 @@ func (p *Player) fill(o client.Object) {
 	o.SetCreationTimestamp(metav1.NewTime(now()))
 }
 
-func machineSpec(name string) map[string]any {
+func machineSpec(kind, name string) map[string]any {
 	return map[string]any{
-		"clusterName": cluster, "infrastructureRef": map[string]any{"apiGroup": objects.InfrastructureGroup, "kind": "Metal3Machine", "name": name},
+		"clusterName": cluster, "infrastructureRef": map[string]any{"apiGroup": objects.InfrastructureGroup, "kind": kind, "name": name},
 	}
 }
 
@@ -131,7 +135,7 @@ func machineSpec(name string) map[string]any {
 func (p *Player) machine(ctx context.Context, set client.Object) {
 	name := fmt.Sprintf("machine-%d", p.made)
 	p.made++
-	m := p.object(Machines, name, machineSpec(name))
+	m := p.object(Machines, name, machineSpec("Metal3Machine", name))
 	m.SetFinalizers([]string{finalizer})
 	m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(set, Sets)})
 	p.fails(p.Own.Create(ctx, m))
@@ -250,6 +254,9 @@ func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects
 	p.fill(node)
 	p.fails(p.Nodes.Create(ctx, node))
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	node.Status.Allocatable = corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
+	}
 	p.fails(p.Nodes.Status().Update(ctx, node))
 	p.state(ctx, h, "provisioned")
 	p.set(ctx, m, map[string]any{"spec": map[string]any{"providerID": "metal3://" + p.Namespace + "/" + h.Name + "/" + m.Name}})
@@ -343,7 +350,7 @@ func (p *Player) Leftovers(ctx context.Context) (found []string, err error) {
 	for _, o := range all {
 		for key := range o.GetAnnotations() {
 			name, ours := strings.CutPrefix(key, prefix)
-			if ours && name != "execute" && name != "execute-stopped" && name != "watts-idle" || key == deleteMark {
+			if ours && name != "execute" && name != "execute-stopped" && name != "watts-idle" && name != "watts-busy" && name != "class" || key == deleteMark {
 				found = append(found, o.GetName()+": annotation "+key)
 			}
 		}

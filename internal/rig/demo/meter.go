@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -8,17 +9,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // sample is one look at everything.
 type sample struct {
-	at     time.Time
-	truth  fakeironic.Truth
-	work   []time.Duration      // of each host of the fleet until now
-	hosts  []fakebmo.HostStatus // in the same order
-	slots  *api.SlotsView       // nil without a throttle
-	states map[ironic.State]int
+	at    time.Time
+	truth fakeironic.Truth
+	work  []time.Duration      // of each host of the fleet until now
+	hosts []fakebmo.HostStatus // in the same order
+	slots *api.SlotsView       // nil without a throttle
 }
 
 // meter adds samples up. It knows nothing of clocks or sockets.
@@ -29,7 +28,6 @@ type meter struct {
 
 	first, last sample
 	full        bool // there was a moment without a free slot
-	spoilt      bool // no host can get through: nothing is measured
 	window      time.Duration
 	occupied    float64         // slots x time within the window
 	working     time.Duration   // hosts x time within the window
@@ -57,7 +55,7 @@ func (m *meter) add(s sample) {
 	dt := s.at.Sub(m.last.at)
 	waiting := m.healthyWaiting(s)
 	m.full = m.full || m.taken(s) >= m.limit
-	if m.full && waiting > m.limit && !m.spoilt {
+	if m.full && waiting > m.limit {
 		m.window += dt
 		m.working += s.truth.HostTime - m.last.truth.HostTime
 		m.occupied += float64(min(m.taken(s), m.limit)) * dt.Seconds()
@@ -179,4 +177,22 @@ func (m *meter) fill(out *measure.Summary, speed float64) {
 	}
 	out.IronicRequests = s.truth.Requests.All - m.first.truth.Requests.All
 	out.IronicListRequests = s.truth.Requests.Lists - m.first.truth.Requests.Lists
+}
+
+// simulated is the time that the storm has lasted.
+func (m *meter) simulated(speed float64) time.Duration {
+	return time.Duration(float64(m.last.at.Sub(m.first.at)) * speed).Round(time.Second)
+}
+
+// line is a line of progress.
+func (m *meter) line(speed float64) string {
+	waiting := 0
+	for _, h := range m.last.hosts {
+		if h.Waiting() {
+			waiting++
+		}
+	}
+	s := m.last
+	return fmt.Sprintf("%8s  slots %d/%d  working %d (peak %d)  waiting %d  provisioned %d/%d  given up %d",
+		m.simulated(speed), m.taken(s), m.limit, s.truth.Working, s.truth.PeakWorking, waiting, provisioned(s), len(s.hosts), gaveUp(s))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 )
 
 // settings are those of the throttle at o.Speed, in real time. The poll goes as fast as the
@@ -18,11 +19,9 @@ func settings(o Options, endpoint string) config.Config {
 	c := config.Default()
 	c.BMOConcurrency = o.Workers
 	c.Limits.Total = o.Limit
-	c.Limits.Mode = config.LimitMode(o.LimitMode)
 	c.Ironic = config.Ironic{Endpoint: endpoint}
 	c.Listen = config.Listen{API: "127.0.0.1:0", Metrics: "127.0.0.1:0"}
-	c.Breaker.Enabled = o.Breaker != breakerOff
-	if o.Via == ViaGateway {
+	if o.Via == measure.ViaGateway {
 		c.Gateway.Listen = "127.0.0.1:0"
 	}
 	c.View.PollInterval = scaled(c.View.PollInterval, 100*time.Millisecond)
@@ -54,9 +53,9 @@ func clock(begin time.Time, speed float64) func() time.Time {
 // the requests between a yes and the moment in which a host is busy. By gateway
 // the yes is said to the PUT itself, and what BMO comes to before it is less:
 // refused PUTs were seen 3.07 to 4.22 s after each other.
-func timings(via Via) fakebmo.Timings {
+func timings(via measure.Via) fakebmo.Timings {
 	t := fakebmo.DefaultTimings()
-	if via == ViaGateway {
+	if via == measure.ViaGateway {
 		t.Act = fakebmo.Span{Min: 70 * time.Millisecond, Max: 470 * time.Millisecond}
 	}
 	return t

@@ -11,6 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -23,7 +24,6 @@ type stage struct {
 	url    string   // of the fake Ironic
 	app    *app.App // nil without a throttle
 	bmo    *fakebmo.Operator
-	fault  fault // of whoever watches the storm
 
 	ctx    context.Context // of all parts
 	cancel context.CancelCauseFunc
@@ -56,7 +56,7 @@ func newStage(ctx context.Context, o Options) (*stage, error) {
 	}
 	s.url = "http://" + listener.Addr().String()
 	s.run(s.ctx, func(ctx context.Context) error { return s.ironic.Serve(ctx, listener) })
-	if o.Policy == PolicyThrottle {
+	if o.Policy == measure.PolicyThrottle {
 		if s.app, err = app.New(s.ctx, app.Options{
 			Config: simulated(settings(o, s.url), o.Speed), Version: o.Version, Now: clock(time.Now(), o.Speed),
 		}); err != nil {
@@ -92,26 +92,20 @@ func (s *stage) newOperator() error {
 	if err != nil {
 		return err
 	}
-	o := operatorOptions(s.opt, s.fleet)
-	o.Ironic, o.Capacity = client, rule
-	s.bmo, err = fakebmo.New(o)
-	return err
-}
-
-// operatorOptions are all but the way to Ironic and the rule.
-func operatorOptions(o Options, fleet []host) fakebmo.Options {
-	hosts := make([]fakebmo.Host, len(fleet))
-	for i, h := range fleet {
+	hosts := make([]fakebmo.Host, len(s.fleet))
+	for i, h := range s.fleet {
 		hosts[i] = h.Host
 	}
-	return fakebmo.Options{
-		Hosts: hosts, Workers: o.Workers, Timings: timings(o.Via), Speed: o.Speed, Seed: o.Seed, MaxProvisioningRetries: 5,
-	}
+	s.bmo, err = fakebmo.New(fakebmo.Options{
+		Hosts: hosts, Workers: s.opt.Workers, Timings: timings(s.opt.Via), Speed: s.opt.Speed, Seed: s.opt.Seed,
+		MaxProvisioningRetries: 5, Ironic: client, Capacity: rule,
+	})
+	return err
 }
 
 // endpoint is IRONIC_ENDPOINT of the operator.
 func (s *stage) endpoint() string {
-	if s.opt.Via == ViaGateway {
+	if s.opt.Via == measure.ViaGateway {
 		return s.app.GatewayURL()
 	}
 	return s.url
@@ -119,9 +113,9 @@ func (s *stage) endpoint() string {
 
 func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
 	switch {
-	case s.opt.Policy == PolicyBMO:
+	case s.opt.Policy == measure.PolicyBMO:
 		return fakebmo.BuiltIn(c, s.opt.Limit), nil
-	case s.opt.Via == ViaGateway:
+	case s.opt.Via == measure.ViaGateway:
 		return fakebmo.BuiltIn(c, farAbove), nil
 	}
 	asker, err := api.NewClient(s.app.URL())
@@ -134,7 +128,7 @@ func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
 
 // asks is how often the rule was asked: a gateway is by the PUTs that start work.
 func (s *stage) asks() int {
-	if s.opt.Via == ViaGateway {
+	if s.opt.Via == measure.ViaGateway {
 		return int(s.app.GatewayStats().Gated)
 	}
 	return s.bmo.Counts().Asks
@@ -146,17 +140,11 @@ func (s *stage) ready(ctx context.Context) error {
 	if s.app == nil {
 		return nil
 	}
-	const patience = time.Minute // for one poll
-	var still lull
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {
-		view := s.app.Status().View
-		if view.Settled {
+		if s.app.Status().View.Settled {
 			return nil
-		}
-		if still.lasts(time.Now(), view.Polls) >= patience {
-			return fmt.Errorf("the throttle does not see Ironic: no poll ended for %v: %s", patience, view.LastError)
 		}
 		select {
 		case <-look.C:
@@ -175,24 +163,18 @@ func (s *stage) begin() {
 
 // look takes a sample.
 func (s *stage) look() sample {
-	out := sampleOf(s.ironic, s.fleet, s.bmo)
-	if s.app != nil {
-		view := s.app.Status().Slots
-		out.slots = &view
-	}
-	return out
-}
-
-// sampleOf is all of a sample but the slots.
-func sampleOf(ironic *fakeironic.Server, fleet []host, bmo *fakebmo.Operator) sample {
-	out := sample{hosts: bmo.Hosts(), work: make([]time.Duration, len(fleet))}
-	ironic.With(func(now time.Time, w *fakeironic.World) {
-		out.at, out.truth, out.states = now, w.Truth(now), w.States(now)
-		for i, h := range fleet {
+	out := sample{hosts: s.bmo.Hosts(), work: make([]time.Duration, len(s.fleet))}
+	s.ironic.With(func(now time.Time, w *fakeironic.World) {
+		out.at, out.truth = now, w.Truth(now)
+		for i, h := range s.fleet {
 			life, _ := w.History(now, h.uuid)
 			out.work[i] = life.WorkTime
 		}
 	})
+	if s.app != nil {
+		view := s.app.Status().Slots
+		out.slots = &view
+	}
 	return out
 }
 

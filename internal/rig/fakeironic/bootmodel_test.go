@@ -2,11 +2,8 @@ package fakeironic
 
 import (
 	"math"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // bootsAt checks that the boots of ids end at a moment, to the millisecond.
@@ -42,21 +39,6 @@ func TestSharedBootsSlowDownByTheFormula(t *testing.T) {
 	}
 }
 
-// TestSharedBootsFollowEachOther: the one that is alone, then not, then alone again is slowed for so long alone.
-func TestSharedBootsFollowEachOther(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 2; o.Overload = Overload{Model: BootShared, BootCapacity: 2} }))
-	ids := w.Idents()
-	put(t, w, t0, ids[0], ironic.TargetActive, 202)
-	put(t, w, t0.Add(time.Minute), ids[1], ironic.TargetActive, 202)
-	// The speed of one boot and of two, and what of the first is left when the second begins.
-	one, two := 1/math.Sqrt(1.25), 1/math.Sqrt(2)
-	left := 180 - 60*one
-	together := left / two
-	seconds := func(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
-	bootsAt(t, w, t0.Add(70*s+seconds(together)), ids[0])
-	bootsAt(t, w, t0.Add(70*s+seconds(together)+seconds((180-together*two)/one)), ids[1])
-}
-
 // TestSetOverloadChangesBootsUnderWay: what is left of a boot goes on at the new speed from that moment on.
 func TestSetOverloadChangesBootsUnderWay(t *testing.T) {
 	const half = 90 * s
@@ -82,47 +64,4 @@ func TestSetOverloadChangesBootsUnderWay(t *testing.T) {
 			bootsAt(t, w, change.Add(time.Duration(float64(half)/c.speed)), ids...)
 		})
 	}
-}
-
-// TestSetOverloadChangesWhatIsLost: boots that begin later are lost by the new rule; nothing that is under way is.
-func TestSetOverloadChangesWhatIsLost(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 8 }))
-	ids := w.Idents()
-	for _, id := range ids[:4] {
-		put(t, w, t0, id, ironic.TargetActive, 202)
-	}
-	if err := w.SetOverload(t0.Add(m), Overload{BootCapacity: 8, CollapseAbove: 2, CollapseChance: 1}); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range ids[4:] {
-		put(t, w, t0.Add(m), id, ironic.TargetActive, 202)
-	}
-	if got := w.Truth(t0.Add(2 * time.Hour)); got.LostBoots != 4 || got.Failed != 4 || got.Finished != 4 {
-		t.Errorf("%+v: want the last 4 boots lost", got)
-	}
-}
-
-// TestSetOverloadSaysWhatIsWrong, and then all is as before.
-func TestSetOverloadSaysWhatIsWrong(t *testing.T) {
-	w, ids := storm(t, 8, Overload{BootCapacity: 4})
-	for _, c := range []struct {
-		o    Overload
-		want string
-	}{
-		{Overload{BootCapacity: -1}, "boot-capacity -1: want >= 0"},
-		{Overload{CollapseAbove: -2}, "collapse-above -2: want >= 0"},
-		{Overload{CollapseChance: 1.5}, "collapse-chance 1.5: want 0..1"},
-		{Overload{CollapseChance: math.NaN()}, "collapse-chance NaN: want 0..1"},
-		{Overload{Model: "steep"}, `boot-model "steep": want cliff or shared`},
-	} {
-		if err := w.SetOverload(t0, c.o); err == nil || err.Error() != c.want {
-			t.Errorf("SetOverload: %v, want %q", err, c.want)
-		}
-		o := fixed(nil)
-		o.Overload = c.o
-		if _, err := NewWorld(o, t0); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("NewWorld: %v, want %q in it", err, c.want)
-		}
-	}
-	bootsAt(t, w, t0.Add(10*s+6*m), ids...)
 }

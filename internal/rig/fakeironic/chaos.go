@@ -3,6 +3,8 @@ package fakeironic
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
@@ -18,6 +20,7 @@ const (
 	Slow      Trouble = "slow"       // waits Delay, then is done and answered
 	SlowAfter Trouble = "slow-after" // is done, then the answer waits Delay
 	Status    Trouble = "status"     // is answered with Code and nothing is done
+	DoneAfter Trouble = "done"       // is done, then is answered with Code
 	Torn      Trouble = "torn"       // the answer's JSON ends in the middle
 	Half      Trouble = "half"       // the connection ends in the middle of the answer
 )
@@ -32,6 +35,9 @@ type Fault struct {
 	Path string `json:"path,omitempty"`
 	// Count is how many requests it meets, 0 is any number.
 	Count int `json:"count,omitempty"`
+	// Share of the requests that it meets, by chance; 0 is all. Each spelling of a query draws
+	// from a sequence of its own, so that it does not matter which of two requests is first.
+	Share float64 `json:"share,omitempty"`
 	// Skip lets so many matching requests pass before.
 	Skip int `json:"skip,omitempty"`
 	// For is how long it lasts, by the clock; 0 is until it is taken away.
@@ -48,17 +54,20 @@ func (f *Fault) validate() error {
 		if f.Delay <= 0 {
 			return fmt.Errorf("delay %v: want > 0", f.Delay)
 		}
-	case Status:
+	case Status, DoneAfter:
 		if f.Code < 400 || f.Code > 599 {
 			return fmt.Errorf("code %d: want 400..599", f.Code)
 		}
 	default:
-		return fmt.Errorf("trouble %q: want refuse, cut-after, slow, slow-after, status, torn or half", f.Trouble)
+		return fmt.Errorf("trouble %q: want refuse, cut-after, slow, slow-after, status, done, torn or half", f.Trouble)
 	}
 	switch f.Requests {
 	case "", "all", "list", "node", "put":
 	default:
 		return fmt.Errorf("requests %q: want all, list, node or put", f.Requests)
+	}
+	if !(f.Share >= 0 && f.Share <= 1) {
+		return fmt.Errorf("share %v: want 0..1", f.Share)
 	}
 	if f.Count < 0 || f.Skip < 0 || f.For < 0 {
 		return fmt.Errorf("count %d, skip %d, for %v: want >= 0", f.Count, f.Skip, f.For)
@@ -77,6 +86,19 @@ type activeFault struct {
 	Fault           // as asked for; Count and Skip go down
 	Until time.Time `json:"until,omitzero"`
 	bound bool
+	drawn map[string]uint64 // by query, how often Share was drawn
+}
+
+// spares draws whether a matching request is none of Share.
+func (a *activeFault) spares(c *call) bool {
+	if a.Share == 0 {
+		return false
+	}
+	query := c.query.Encode()
+	a.drawn[query]++
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(query)) // a hash never fails
+	return rand.New(rand.NewPCG(h.Sum64(), a.drawn[query])).Float64() >= a.Share
 }
 
 // AddFault puts a fault on and returns the number to take it away with.
@@ -87,7 +109,7 @@ func (s *Server) AddFault(f Fault) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chaos.lastID++
-	a := &activeFault{ID: s.chaos.lastID, Fault: f, bound: f.Count > 0}
+	a := &activeFault{ID: s.chaos.lastID, Fault: f, bound: f.Count > 0, drawn: map[string]uint64{}}
 	if f.For > 0 {
 		a.Until = s.clock().Add(f.For)
 	}
@@ -115,7 +137,7 @@ func (s *Server) ClearFault(id int) bool {
 type hits struct {
 	refuse, cutAfter, torn, half bool
 	slow, slowAfter              time.Duration
-	status                       int
+	status, done                 int
 	text                         string
 }
 
@@ -126,7 +148,7 @@ func (c *chaos) pick(now time.Time, r *call) (h hits) {
 			continue
 		}
 		kept = append(kept, a)
-		if !a.matches(r) {
+		if !a.matches(r) || a.spares(r) {
 			continue
 		}
 		if a.Skip > 0 {
@@ -163,6 +185,8 @@ func (h *hits) add(a *activeFault) {
 		h.slowAfter += a.Delay
 	case Status:
 		h.status, h.text = a.Code, a.Text
+	case DoneAfter:
+		h.done, h.text = a.Code, a.Text
 	case Torn:
 		h.torn = true
 	case Half:
@@ -177,13 +201,13 @@ func (h *hits) before(ctx context.Context) error {
 	return wait(ctx, h.slow)
 }
 
-func (h *hits) refusal() answer {
+func (h *hits) refusal(status int) answer {
 	text := h.text
 	if text == "" {
-		text = "The fake was told to answer " + itoa(int64(h.status)) + "."
+		text = "The fake was told to answer " + itoa(int64(status)) + "."
 	}
-	f := serverFault(h.status, text)
-	return answer{status: h.status, body: f.body(), header: http.Header{"Content-Type": {"application/json"}}}
+	f := serverFault(status, text)
+	return answer{status: status, body: f.body(), header: http.Header{"Content-Type": {"application/json"}}}
 }
 
 func (h *hits) after(ctx context.Context, a *answer) error {
@@ -193,6 +217,8 @@ func (h *hits) after(ctx context.Context, a *answer) error {
 	switch {
 	case h.cutAfter:
 		return errDropped
+	case h.done != 0:
+		*a = h.refusal(h.done)
 	case h.half && len(a.body) > 1:
 		a.header.Set("Content-Length", itoa(int64(len(a.body))))
 		a.body = a.body[:len(a.body)/2]

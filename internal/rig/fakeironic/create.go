@@ -31,7 +31,6 @@ func (w *World) addFleetNode(i int) {
 	if f.Start == ironic.Active {
 		n.power = powerOn
 	}
-	n.ports = []port{{uuid: n.draw.UUID(), created: w.now, address: fmt.Sprintf("52:54:00:%02x:%02x:%02x", byte(n.id>>16), byte(n.id>>8), byte(n.id))}}
 	w.drawFate(n)
 	w.insert(n)
 }
@@ -91,14 +90,6 @@ func (w *World) setAttrs(n *node, a *attrs) {
 	}
 }
 
-// instanceFree refuses an instance that another node has.
-func (w *World) instanceFree(n *node, instance string) *fault {
-	if other := w.byInst[instance]; other != nil && other != n {
-		return clientFault(409, "Instance %s is already associated with a node, it cannot be associated with this other node %s", instance, n.uuid)
-	}
-	return nil
-}
-
 // remove takes n out of Ironic: whatever it was doing is over.
 func (w *World) remove(n *node) {
 	w.drop(n)
@@ -129,6 +120,7 @@ type NodeSpec struct {
 	BootInterface  string
 	Image          string // checksum in instance_info
 	Maintenance    bool
+	Since          time.Time // of the state; the zero value is none
 }
 
 // CreateNode makes a node and returns its UUID.
@@ -141,6 +133,9 @@ func (w *World) CreateNode(now time.Time, s NodeSpec) (string, error) {
 	n.name, n.state, n.maintenance = s.Name, s.State, s.Maintenance
 	if n.state == "" {
 		n.state = ironic.Enroll
+	}
+	if !s.Since.IsZero() {
+		n.provUpdated = s.Since.UnixNano()
 	}
 	if s.BootInterface == "" {
 		s.BootInterface = "ipxe"
@@ -186,11 +181,8 @@ func (w *World) deleteNode(ident string) *fault {
 	if n == nil {
 		return notFound(ident)
 	}
-	if f := w.reach(n); f != nil {
+	if f := w.free(n); f != nil {
 		return f
-	}
-	if host := n.holder(); host != "" {
-		return lockedFault(n, host)
 	}
 	if !n.maintenance && n.attrs.instance != "" {
 		return clientFault(409, "Node %s is associated with instance %s.", n.uuid, n.attrs.instance)

@@ -68,37 +68,6 @@ func (c *call) drivers(p []string) (int, []byte, *fault) {
 	return 200, append(b, "]}"...), nil
 }
 
-func (c *call) conductors() []byte {
-	v := &view{w: c.w, host: c.base()}
-	b := []byte(`{"conductors": [`)
-	for i, d := range c.w.down {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		host := c.w.registered(i)
-		b = append(b, `{"hostname": "`+host+`", "conductor_group": "", "links": `...)
-		b = v.links(b, "conductors/"+host)
-		b = append(b, `, "alive": `...)
-		b = append(appendBool(b, d.until == 0 || d.killed), '}')
-	}
-	return append(b, "]}"...)
-}
-
-// agentHeartbeat refuses heartbeats from outside: the fake's hosts call inside,
-// and nobody else knows their tokens.
-func (c *call) agentHeartbeat(ident string) *fault {
-	n, f := c.lookup(ident)
-	if f != nil {
-		return f
-	}
-	if f := c.w.reach(n); f != nil {
-		return f
-	}
-	return clientFault(400, "Invalid or missing agent token received.")
-}
-
-var interfaces = []string{"boot", "deploy", "management", "network", "power", "bios", "console", "inspect", "raid", "rescue", "storage"}
-
 // validateNode is the RPC that BMO makes before it deploys.
 func (c *call) validateNode(ident string) (int, []byte, *fault) {
 	n, f := c.lookup(ident)
@@ -108,22 +77,5 @@ func (c *call) validateNode(ident string) (int, []byte, *fault) {
 	if f := c.w.reach(n); f != nil {
 		return 0, nil, f
 	}
-	b := []byte{'{'}
-	for i, name := range interfaces {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, `"`+name+`": {"result": true}`...)
-	}
-	return 200, append(b, '}'), nil
-}
-
-func (c *call) bootDevice(p []string) (int, []byte, *fault) {
-	if len(p) == 0 || p[0] != "boot_device" {
-		return 0, nil, routeFault(404, "")
-	}
-	if c.r.Method == http.MethodPut {
-		return 204, nil, nil
-	}
-	return 200, []byte(`{"boot_device": "pxe", "persistent": false}`), nil
+	return 200, []byte(`{"boot": {"result": true}, "deploy": {"result": true}, "power": {"result": true}}`), nil
 }

@@ -10,19 +10,41 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// editable are the fields that POST and PATCH set beside the ones of attrs.
-var editable = []string{"automated_clean", "bios_interface", "console_interface", "deploy_interface", "description",
-	"disable_power_off", "driver_info", "extra", "firmware_interface", "inspect_interface", "instance_info", "lessee",
-	"management_interface", "network_data", "network_interface", "owner", "parent_node", "power_interface", "properties",
-	"protected", "protected_reason", "raid_interface", "rescue_interface", "resource_class", "retired", "retired_reason",
-	"shard", "storage_interface", "vendor_interface"}
+// draft is a node as a POST or a PATCH wants it.
+type draft struct {
+	name, uuid string
+	attrs      attrs
+}
+
+// set changes a field by its name.
+func (d *draft) set(key string, raw json.RawMessage, minor int) *fault {
+	known := fieldByName[key]
+	switch {
+	case known == nil:
+		return clientFault(400, "Schema error for node: Additional properties are not allowed ('%s' was unexpected)", key)
+	case known.min > minor:
+		return notAcceptable()
+	}
+	text := map[string]*string{
+		"name": &d.name, "uuid": &d.uuid, "driver": &d.attrs.driver, "conductor_group": &d.attrs.group,
+		"boot_interface": &d.attrs.boot, "instance_uuid": &d.attrs.instance,
+	}[key]
+	if text == nil {
+		d.attrs.rest[key] = spaced(raw)
+		return nil
+	}
+	*text = "" // null leaves it so
+	if err := json.Unmarshal(raw, text); err != nil {
+		return clientFault(400, "Schema error for node: %s is not of type 'string'", raw)
+	}
+	d.attrs.group = strings.ToLower(d.attrs.group)
+	return nil
+}
 
 // createNode is POST /v1/nodes.
 func (c *call) createNode() (int, []byte, *fault) {
 	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(c.raw, &doc); err != nil && len(c.raw) > 0 {
-		return 0, nil, c.wrongType("node", "object")
-	}
+	_ = json.Unmarshal(c.raw, &doc) // what is no object has no driver
 	if _, given := doc["driver"]; !given {
 		return 0, nil, clientFault(400, "Schema error for node: 'driver' is a required property")
 	}
@@ -31,43 +53,30 @@ func (c *call) createNode() (int, []byte, *fault) {
 	if c.minor < 11 {
 		n.state = ironic.Available
 	}
-	a := &attrs{driver: "fake-hardware", boot: "fake", rest: map[string]json.RawMessage{}}
-	next := edit{name: &n.name, uuid: &n.uuid, attrs: a, minor: c.minor}
+	d := draft{uuid: n.uuid, attrs: attrs{boot: "fake", rest: map[string]json.RawMessage{}}}
 	for _, key := range slices.Sorted(maps.Keys(doc)) {
-		if f := next.set(key, doc[key]); f != nil {
+		if f := d.set(key, doc[key], c.minor); f != nil {
 			return 0, nil, f
 		}
 	}
-	if f := c.checkName(n.name, "Cannot create node with invalid name '"+n.name+"'"); f != nil {
+	if f := c.checkName(d.name, "Cannot create node with invalid name '"+d.name+"'"); f != nil {
 		return 0, nil, f
 	}
-	if !slices.Contains(drivers, a.driver) {
+	if !slices.Contains(drivers, d.attrs.driver) {
 		return 0, nil, clientFault(400, "No valid host was found. Reason: No conductor service registered which supports "+
-			`driver %s for conductor group "%s".`, a.driver, a.group)
+			`driver %s for conductor group "%s".`, d.attrs.driver, d.attrs.group)
 	}
-	if f := c.w.unique(n.uuid, n.name); f != nil {
+	if f := c.w.unique(d.uuid, d.name); f != nil {
 		return 0, nil, f
 	}
 	if f := c.w.reach(n); f != nil {
 		return 0, nil, f
 	}
-	if f := c.w.instanceFree(n, a.instance); f != nil {
-		return 0, nil, f
-	}
-	n.attrs = a
+	n.uuid, n.name, n.attrs = d.uuid, d.name, &d.attrs
 	c.w.drawFate(n)
 	c.w.insert(n)
 	c.header.Set("Location", c.base()+"/v1/nodes/"+n.uuid)
 	return c.whole(201, n)
-}
-
-// wrongType refuses a body that is JSON of another type, or none.
-func (c *call) wrongType(name, want string) *fault {
-	var v any
-	if err := json.Unmarshal(c.raw, &v); err != nil {
-		return serverFault(500, "Expecting value: line 1 column 1 (char 0)")
-	}
-	return clientFault(400, "Schema error for %s: %s is not of type '%s'", name, repr(v, true), want)
 }
 
 func (c *call) whole(status int, n *node) (int, []byte, *fault) {
@@ -78,8 +87,6 @@ func (c *call) whole(status int, n *node) (int, []byte, *fault) {
 	return status, v.node(nil, n, &n.face), nil
 }
 
-var reserved = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
-
 func (c *call) checkName(name, complaint string) *fault {
 	switch {
 	case name == "":
@@ -88,63 +95,7 @@ func (c *call) checkName(name, complaint string) *fault {
 		return notAcceptable()
 	case !validName(name, c.minor) || uuidForm.MatchString(name):
 		return clientFault(400, "%s", complaint)
-	case slices.Contains(reserved, name):
-		return clientFault(400, `The word "%s" is reserved and can not be used as a node name. Reserved words are: %s.`, name, strings.Join(reserved, ", "))
 	}
-	return nil
-}
-
-// edit sets fields of a node by name.
-type edit struct {
-	name, uuid  *string
-	attrs       *attrs
-	maintenance *bool
-	minor       int
-}
-
-func (e *edit) set(key string, raw json.RawMessage) *fault {
-	if f := fieldByName[key]; f != nil && f.min > e.minor {
-		return notAcceptable()
-	}
-	var target *string
-	switch key {
-	case "name":
-		target = e.name
-	case "uuid":
-		target = e.uuid
-	case "driver":
-		target = &e.attrs.driver
-	case "conductor_group":
-		target = &e.attrs.group
-	case "boot_interface":
-		target = &e.attrs.boot
-	case "instance_uuid":
-		target = &e.attrs.instance
-	case "chassis_uuid":
-		return nil
-	case "maintenance":
-		if e.maintenance != nil && json.Unmarshal(raw, e.maintenance) == nil {
-			return nil
-		}
-	}
-	if target != nil {
-		var text *string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return clientFault(400, "Schema error for node: %s is not of type 'string'", raw)
-		}
-		*target = ""
-		if text != nil {
-			*target = *text
-		}
-		if key == "conductor_group" {
-			*target = strings.ToLower(*target)
-		}
-		return nil
-	}
-	if !slices.Contains(editable, key) {
-		return clientFault(400, "Schema error for node: Additional properties are not allowed ('%s' was unexpected)", key)
-	}
-	e.attrs.rest[key] = spaced(raw)
 	return nil
 }
 
@@ -153,64 +104,67 @@ var updatable = []ironic.State{ironic.DeployFailed, ironic.Inspecting, ironic.In
 	ironic.CleanFailed, ironic.Error, ironic.Verifying, ironic.AdoptFailed, ironic.RescueFailed, ironic.UnrescueFailed,
 	ironic.ServiceFailed}
 
-// patchNode is PATCH /v1/nodes/<ident>: add, replace and remove, on a field or
-// below one.
+// patchNode is PATCH /v1/nodes/<ident>, of fields and of what is directly below one.
 func (c *call) patchNode(ident string) (int, []byte, *fault) {
-	var ops []patchOp
+	var ops []struct {
+		Op, Path string
+		Value    json.RawMessage
+	}
 	if err := json.Unmarshal(c.raw, &ops); err != nil {
-		return 0, nil, c.wrongType("patch", "array")
+		return 0, nil, clientFault(400, "Schema error for patch: it is not of type 'array'")
 	}
 	n, f := c.lookup(ident)
 	if f != nil {
 		return 0, nil, f
 	}
-	if f := c.mayPatch(n, ident, ops); f != nil {
+	if n.target != "" && !slices.Contains(updatable, n.state) {
+		return 0, nil, clientFault(409, "Node %s can not be updated while a state transition is in progress.", ident)
+	}
+	if f := c.w.free(n); f != nil {
 		return 0, nil, f
 	}
-	name, maintenance, next := n.name, n.maintenance, *n.attrs
-	next.rest = maps.Clone(n.attrs.rest)
-	if next.rest == nil {
-		next.rest = map[string]json.RawMessage{}
-	}
-	e := edit{name: &name, attrs: &next, maintenance: &maintenance, minor: c.minor}
+	d := draft{name: n.name, uuid: n.uuid, attrs: *n.attrs}
+	d.attrs.rest = maps.Clone(n.attrs.rest)
 	for _, op := range ops {
-		if f := op.apply(&e); f != nil {
+		value := op.Value
+		if op.Op == "remove" {
+			value = json.RawMessage("null")
+		}
+		key, below, deep := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
+		if deep {
+			value = merged(d.attrs.rest[key], below, value)
+		}
+		if f := d.set(key, value, c.minor); f != nil {
 			return 0, nil, f
 		}
 	}
-	if name != n.name {
-		if f := c.checkName(name, "Node "+ident+": Cannot change name to invalid name '"+name+"'"); f != nil {
+	if d.name != n.name {
+		if f := c.checkName(d.name, "Node "+ident+": Cannot change name to invalid name '"+d.name+"'"); f != nil {
 			return 0, nil, f
 		}
-		if f := c.w.unique("", name); f != nil && c.w.key(name) != c.w.key(n.name) {
+		if f := c.w.unique("", d.name); f != nil && c.w.key(d.name) != c.w.key(n.name) {
 			return 0, nil, f
 		}
 	}
-	if f := c.w.instanceFree(n, next.instance); f != nil {
-		return 0, nil, f
-	}
-	c.w.rename(n, name)
-	c.w.setAttrs(n, &next)
-	c.w.setMaintenance(n, maintenance, n.reason)
+	c.w.rename(n, d.name)
+	c.w.setAttrs(n, &d.attrs)
+	c.w.change(n)
+	n.updated = c.w.written(c.w.stamp(n))
 	return c.whole(200, n)
 }
 
-func (c *call) mayPatch(n *node, ident string, ops []patchOp) *fault {
-	freed := n.maintenance && len(ops) == 1 && ops[0].Op == "remove" && ops[0].Path == "/instance_uuid"
-	switch {
-	case freed:
-	case n.target != "" && !slices.Contains(updatable, n.state):
-		return clientFault(409, "Node %s can not be updated while a state transition is in progress.", ident)
-	case n.state == ironic.Inspecting && c.minor >= 39:
-		return clientFault(409, `Cannot update node "%s" while it is in state "inspecting".`, n.uuid)
+// merged sets a member of an object.
+func merged(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+	doc := map[string]json.RawMessage{}
+	_ = json.Unmarshal(object, &doc) // what is no object is replaced by one
+	if doc[name] = value; string(value) == "null" {
+		delete(doc, name)
 	}
-	if f := c.w.reach(n); f != nil {
-		return f
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return json.RawMessage("null")
 	}
-	if host := n.holder(); host != "" {
-		return lockedFault(n, host)
-	}
-	return nil
+	return raw
 }
 
 func (w *World) rename(n *node, name string) {
@@ -224,22 +178,20 @@ func (w *World) rename(n *node, name string) {
 	}
 }
 
-// setMaintenance books a change by PATCH or by the maintenance path: the row's
-// updated_at moves either way.
-func (w *World) setMaintenance(n *node, on bool, reason string) {
-	w.change(n)
-	n.maintenance, n.reason = on, reason
-	if !on {
-		n.fault, n.reason = "", ""
+// free refuses what a conductor would have to do that is away, or for a node that is locked.
+func (w *World) free(n *node) *fault {
+	if f := w.reach(n); f != nil {
+		return f
 	}
-	n.updated = w.written(w.stamp(n))
+	if host := n.holder(); host != "" {
+		return lockedFault(n, host)
+	}
+	return nil
 }
 
+// setMaintenance is PUT and DELETE of /v1/nodes/<ident>/maintenance.
 func (c *call) setMaintenance(n *node, on bool) (int, []byte, *fault) {
-	reason := ""
-	if text, ok := c.arguments()["reason"].(string); ok && on {
-		reason = text
-	}
+	reason, _ := c.arguments()["reason"].(string)
 	if f := c.w.maintain(n, on, reason); f != nil {
 		return 0, nil, f
 	}
@@ -247,13 +199,15 @@ func (c *call) setMaintenance(n *node, on bool) (int, []byte, *fault) {
 }
 
 func (w *World) maintain(n *node, on bool, reason string) *fault {
-	if f := w.reach(n); f != nil {
+	if f := w.free(n); f != nil {
 		return f
 	}
-	if host := n.holder(); host != "" {
-		return lockedFault(n, host)
+	w.change(n)
+	n.maintenance, n.reason = on, reason
+	if !on {
+		n.fault, n.reason = "", ""
 	}
-	w.setMaintenance(n, on, reason)
+	n.updated = w.written(w.stamp(n))
 	return nil
 }
 
@@ -262,12 +216,11 @@ func (w *World) maintain(n *node, on bool, reason string) *fault {
 func (w *World) EndMaintenance(now time.Time, ident string) (status int, faultstring string) {
 	w.Advance(now)
 	w.count(callOther)
-	n := w.find(ident)
-	if n == nil {
-		f := notFound(ident)
-		return f.status, f.text
+	f := notFound(ident)
+	if n := w.find(ident); n != nil {
+		f = w.maintain(n, false, "")
 	}
-	if f := w.maintain(n, false, ""); f != nil {
+	if f != nil {
 		return f.status, f.text
 	}
 	return 202, ""
@@ -277,8 +230,5 @@ func (c *call) removeNode(ident string) (int, []byte, *fault) {
 	if _, f := c.lookup(ident); f != nil {
 		return 0, nil, f
 	}
-	if f := c.w.deleteNode(ident); f != nil {
-		return 0, nil, f
-	}
-	return 204, nil, nil
+	return 204, nil, c.w.deleteNode(ident)
 }

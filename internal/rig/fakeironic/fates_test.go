@@ -22,7 +22,6 @@ func TestBootsEndWithTheirWork(t *testing.T) {
 		"failed":  func(w *World, id string) { befall(t, w, m, id, FateFailNow) },
 		"gone":    func(w *World, id string) { befall(t, w, m, id, FateVanish) },
 		"hangs":   func(w *World, id string) { befall(t, w, m, id, FateHang) },
-		"off":     func(w *World, id string) { w.SetPower(t0.Add(m), id, powerOff) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, ids := storm(t, 2, Overload{BootCapacity: 1})
@@ -35,18 +34,6 @@ func TestBootsEndWithTheirWork(t *testing.T) {
 			watch(t, w, ids[1], t0, []look{{m + 154*s, ironic.DeployWait, false}, {m + 156*s, ironic.Deploying, true}})
 		})
 	}
-}
-
-// TestHangInTheMiddle: the agent is there and nothing happens any more, until
-// the host is healed and does the step again.
-func TestHangInTheMiddle(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Start = ironic.Manageable }))
-	id := w.Idents()[0]
-	put(t, w, t0, id, ironic.TargetClean, 202)
-	befall(t, w, 3*m+20*s, id, FateHang) // in cleaning, before the wait
-	watch(t, w, id, t0, []look{{4 * m, ironic.CleanWait, true}, {100 * time.Hour, ironic.CleanWait, true}})
-	befall(t, w, 101*time.Hour, id, FateHeal)
-	watch(t, w, id, t0.Add(101*time.Hour), []look{{m, ironic.Cleaning, true}, {2 * m, ironic.Manageable, false}})
 }
 
 // TestVanish: the node is gone in the middle, and works no more.
@@ -78,18 +65,4 @@ func TestMaintenanceStopsTheTimeout(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	watch(t, w, id, t0, []look{{100*time.Hour + 2*m, ironic.DeployFailed, false}})
-}
-
-// TestRebootWipesTheAgent, and the ramdisk comes up again.
-func TestRebootWipesTheAgent(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Durations.Handover = Span{Min: 10 * m, Max: 10 * m} }))
-	id := w.Idents()[0]
-	put(t, w, t0, id, ironic.TargetActive, 202)
-	watch(t, w, id, t0, []look{{4 * m, ironic.DeployWait, true}})
-	if status, text := w.SetPower(t0.Add(5*m), id, "rebooting"); status != 202 {
-		t.Fatal(status, text)
-	}
-	watch(t, w, id, t0, []look{{5 * m, ironic.DeployWait, false}, {8*m - s, ironic.DeployWait, false}, {8 * m, ironic.DeployWait, true}})
-	befall(t, w, 9*m, id, FateAgentLost)
-	watch(t, w, id, t0, []look{{9 * m, ironic.DeployWait, false}})
 }

@@ -202,13 +202,13 @@ var stages = map[string]func(stage){
 	"01": nothing, "02": nothing, "03": nothing, "04": cleanFailed, "05": enrolled, "06": enrolled, "07": cleanFailed,
 	"08": cleanFailed, "09": nothing, "10": nothing, "11": nothing, "12": cleanFailed, "13": enrolled, "14": nothing,
 	"15": enrolled, "16": enrolled, "17": enrolled, "18": enrolled, "19": enrolled, "20": held901, "21": held901, "22": held901,
-	"23": maintained901, "24": maintained901, "25": plain901, "26": plain901, "27": cleanFailed, "28": plain901, "29": nothing,
+	"23": maintained901, "24": maintained901, "25": plain901, "27": cleanFailed, "28": plain901, "29": nothing,
 	"30": nothing, "31": nothing, "32": nothing, "33": cleanFailed, "34": lastChanged, "35": lastChanged, "37": nothing,
 	"38": nothing, "39": cleanFailed, "40": hosts(ironic.Available, "0910"), "41": hosts(ironic.Available, "0911"),
 	"42": deploying, "43": deploying, "44": deploying, "45": deploying, "46": deploying,
 	"47": hosts(ironic.Active, "0916"), "48": cleaningFull, "49": cleaningFull,
 	"50": hosts(ironic.Manageable, "0914"), "51": hosts(ironic.Manageable, "0915"), "52": deploying,
-	"54": conductorDownWith(true, cleanFailed), "55": conductorDownWith(true, nothing), "56": nothing,
+	"54": conductorDownWith(true, cleanFailed), "55": conductorDownWith(true, nothing),
 	"58": conductorDownWith(false, nothing), "60": basicAuth, "61": basicAuth, "62": basicAuth, "63": basicAuth, "64": basicAuth,
 	"65": basicAuth, "66": basicAuth, "70": nothing, "71": enrolled29, "72": listed29, "73": nothing, "74": nothing,
 	"75": listed29, "76": nothing, "77": enrolled29, "78": enrolled29, "79": nothing, "81": listed29,
@@ -217,7 +217,7 @@ var stages = map[string]func(stage){
 	"85": conductorDownWith(true, hosts(ironic.Available, "0003")), "86": conductorDownWith(true, hosts(ironic.Available, "0003")),
 	"88": conductorDownWith(false, hosts(ironic.Available, "0911")), "89": conductorDownWith(false, hosts(ironic.Available, "0910")),
 	"90": conductorDownWith(false, nothing), "91": conductorDownWith(false, cleanFailed),
-	"92": conductorDownWith(false, hosts(ironic.Available, "0910")), "93": hosts(ironic.Enroll, "0986"),
+	"93": hosts(ironic.Enroll, "0986"),
 }
 
 // left out: 59 is a broken database, 80 a conductor that died without a word.

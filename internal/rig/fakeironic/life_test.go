@@ -118,30 +118,6 @@ func TestFastTrack(t *testing.T) {
 		{5*m + 10*s, ironic.Deploying, false}, {5*m + 40*s, ironic.Active, false}})
 }
 
-// TestStamps: NULL until the first change, moved by states and by heartbeats in
-// wait states; each conductor writes by its own clock.
-func TestStamps(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 2; o.Conductors = 2; o.Fleet.Start = ironic.Manageable }))
-	ids := w.Idents()
-	if n := see(t, w, t0, ids[0]); n.ProvisionUpdatedAt != "" {
-		t.Errorf("a new node was changed at %s", n.ProvisionUpdatedAt)
-	}
-	for _, id := range ids {
-		put(t, w, t0, id, ironic.TargetClean, 202)
-	}
-	for i, want := range []string{"2026-11-21T12:00:00+00:00", "2026-11-21T12:01:30+00:00"} {
-		if got := see(t, w, t0, ids[i]).ProvisionUpdatedAt; got != want {
-			t.Errorf("conductor %d wrote %s, want %s", i, got, want)
-		}
-	}
-	before := see(t, w, t0.Add(3*m+45*s), ids[0])
-	after := see(t, w, t0.Add(4*m+15*s), ids[0])
-	if before.State != ironic.CleanWait || after.State != ironic.CleanWait || before.AgentHeartbeat == after.AgentHeartbeat ||
-		before.ProvisionUpdatedAt == after.ProvisionUpdatedAt {
-		t.Errorf("a heartbeat in clean wait moves both stamps: %+v, then %+v", before, after)
-	}
-}
-
 // TestListLag: lists show a change later than the single GET does, never longer
 // than the lag, and filters go by what they show.
 func TestListLag(t *testing.T) {
@@ -160,29 +136,5 @@ func TestListLag(t *testing.T) {
 	}
 	if shown(t0.Add(2*s), ironic.Available) != 0 || shown(t0.Add(2*s), ironic.Deploying) != 1 {
 		t.Error("the list lags longer than told")
-	}
-}
-
-// TestSameHostSameLife: a host draws the same whatever the others do.
-func TestSameHostSameLife(t *testing.T) {
-	life := func(others bool) (ends time.Duration) {
-		o := DefaultOptions()
-		o.Fleet.Nodes = 20
-		w := newWorld(t, o)
-		ids := w.Idents()
-		if others {
-			for i, id := range ids[1:] {
-				put(t, w, t0.Add(time.Duration(i)*s), id, ironic.TargetActive, 202)
-			}
-		}
-		begin := t0.Add(time.Hour)
-		put(t, w, begin, ids[0], ironic.TargetActive, 202)
-		for see(t, w, begin.Add(ends), ids[0]).State != ironic.Active {
-			ends += time.Second
-		}
-		return ends
-	}
-	if a, b := life(false), life(true); a != b {
-		t.Errorf("alone %s, in company %s", a, b)
 	}
 }

@@ -27,7 +27,6 @@ type node struct {
 	inventory  bool // an inspection has ended well
 	fate       fate
 	done       tally
-	ports      []port
 }
 
 // face is what changes while a node works, and what lists may show late.
@@ -68,11 +67,6 @@ type attrs struct {
 	// checksum is that of the image in rest's instance_info.
 	checksum string
 	rest     map[string]json.RawMessage
-}
-
-type port struct {
-	uuid, address string
-	created       int64
 }
 
 // fate is what was decided for a host, by the options or on demand.

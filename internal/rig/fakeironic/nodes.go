@@ -143,11 +143,11 @@ func (c *call) checkFilters(args map[string]any) *fault {
 }
 
 // knowsState tells whether this Ironic has that state at all.
-func (w *World) knowsState(s ironic.State) bool {
-	if first := s.Since(); first > 0 {
-		return w.opt.API.MaxMinor >= first
-	}
-	return s.Busy() || startStates[s] || s.Failed() || s == ironic.Verifying || s == ironic.Adopting ||
+func (w *World) knowsState(s ironic.State) bool { return w.opt.API.MaxMinor >= s.Since() && Known(s) }
+
+// Known tells whether any Ironic has that state.
+func Known(s ironic.State) bool {
+	return s.Since() > 0 || s.Busy() || startStates[s] || s.Failed() || s == ironic.Verifying || s == ironic.Adopting ||
 		s == ironic.AdoptFailed || s == ironic.Rescue
 }
 

@@ -50,6 +50,9 @@ type Options struct {
 	// NullsFirst sorts nodes that lack a value before the others with desc and after
 	// them with asc, as PostgreSQL does; sqlite and MySQL do it the other way round.
 	NullsFirst bool
+	// Hold lets no work begin or end by itself: a PUT is taken in any state and moves the
+	// node, and all else is left to Edit.
+	Hold bool
 	// Limit is what Truth counts time over; 0 is none.
 	Limit int
 }

@@ -39,21 +39,6 @@ func TestBootsShareTheCapacity(t *testing.T) {
 	}
 }
 
-// TestLateBootSlowsOnlyTheRest: one host alone for half of its boot, then two in
-// the room of one: the first needs 1.5 + 2 x 1.5 minutes.
-func TestLateBootSlowsOnlyTheRest(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 2; o.Overload.BootCapacity = 1 }))
-	ids := w.Idents()
-	put(t, w, t0, ids[0], ironic.TargetActive, 202)
-	put(t, w, t0.Add(90*s), ids[1], ironic.TargetActive, 202)
-	first, second := t0.Add(10*s+90*s+180*s), t0.Add(10*s+90*s+180*s+90*s)
-	for i, at := range []time.Time{first, second} {
-		if see(t, w, at.Add(-time.Millisecond), ids[i]).AgentURL || !see(t, w, at.Add(time.Millisecond), ids[i]).AgentURL {
-			t.Errorf("host %d did not come up at %s", i, at.Sub(t0))
-		}
-	}
-}
-
 // TestCollapse: above the threshold boots are lost and fail by time-out; below
 // it none is.
 func TestCollapse(t *testing.T) {
@@ -65,28 +50,6 @@ func TestCollapse(t *testing.T) {
 	w, _ = storm(t, 6, o)
 	if got := w.Truth(t0.Add(2 * time.Hour)); got.Failed != 0 || got.LostBoots != 0 {
 		t.Errorf("%d failed below the threshold, %d boots were lost", got.Failed, got.LostBoots)
-	}
-}
-
-// TestSlowBootsRunIntoTheCallbackTimeout: no chance is needed for a storm to
-// fail, slowness is enough.
-func TestSlowBootsRunIntoTheCallbackTimeout(t *testing.T) {
-	w, _ := storm(t, 100, Overload{BootCapacity: 4})
-	if got := w.Truth(t0.Add(3 * time.Hour)); got.Failed != 100 || got.LostBoots != 100 {
-		t.Errorf("%d of 100 failed, %d boots lost", got.Failed, got.LostBoots)
-	}
-}
-
-// TestAtTheLimitIsNotOverIt: hosts that come and go, never more than two.
-func TestAtTheLimitIsNotOverIt(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes, o.Limit = 3, 2 }))
-	ids, work := w.Idents(), 8*m+41*s
-	put(t, w, t0, ids[0], ironic.TargetActive, 202)
-	put(t, w, t0.Add(m), ids[1], ironic.TargetActive, 202)
-	put(t, w, t0.Add(work), ids[2], ironic.TargetActive, 202)
-	put(t, w, t0.Add(time.Hour), ids[0], ironic.TargetDeleted, 202) // alone
-	if got := w.Truth(t0.Add(time.Hour)); got.PeakWorking != 2 || got.OverLimit != 0 || got.HostTime != 3*work {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package fakeironic
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -39,6 +38,9 @@ func (w *World) provision(ident string, ask provisionAsk) *fault {
 	n := w.find(ident)
 	if n == nil {
 		return notFound(ident)
+	}
+	if w.opt.Hold {
+		return w.hold(n, ask.target)
 	}
 	if min := minVersion[ask.target]; ask.minor < min && min <= w.opt.API.MaxMinor {
 		return notAcceptable()
@@ -180,77 +182,4 @@ func (w *World) start(n *node, v verb, t ironic.Target) {
 	default:
 		w.begin(n, v, t)
 	}
-}
-
-var powerTargets = map[string]string{
-	"power on": powerOn, "power off": powerOff, "rebooting": powerOn,
-	"soft rebooting": powerOn, "soft power off": powerOff,
-}
-
-// SetPower is PUT /v1/nodes/<ident>/states/power without HTTP; the result is as
-// for SetProvision.
-func (w *World) SetPower(now time.Time, ident, target string) (status int, faultstring string) {
-	w.Advance(now)
-	w.count(callPut)
-	if f := w.setPower(ident, target, w.opt.API.MaxMinor); f != nil {
-		return f.status, f.text
-	}
-	return 202, ""
-}
-
-func (w *World) setPower(ident, target string, minor int) *fault {
-	n := w.find(ident)
-	if n == nil {
-		return notFound(ident)
-	}
-	to, known := powerTargets[target]
-	if known && len(target) > 4 && target[:4] == "soft" && minor < 27 {
-		return notAcceptable()
-	}
-	if !known {
-		return clientFault(400, `The requested action "%s" can not be performed on node "%s" while it is in state "%s".`, target, ident, cmp.Or(n.power, "None"))
-	}
-	if n.state == ironic.Cleaning || n.state == ironic.CleanWait {
-		return clientFault(400, `The requested action "%s" can not be performed on node "%s" while it is in state "%s".`, target, ident, n.state)
-	}
-	if f := w.reach(n); f != nil {
-		return f
-	}
-	if host := n.holder(); host != "" {
-		return lockedFault(n, host)
-	}
-	n.updated = w.written(w.stamp(n))
-	if target == powerOn && n.power == powerOn {
-		return nil
-	}
-	n.power = to
-	w.wipeAgent(n)
-	w.cutPower(n, to)
-	return nil
-}
-
-// cutPower lets a ramdisk that ran or booted die: a reboot boots it again, a
-// power off leaves the wait state to its time-out.
-func (w *World) cutPower(n *node, to string) {
-	if n.work == nil || !waitStates[n.state] {
-		return
-	}
-	n.gen++
-	w.boots.leave(n, w.now)
-	if to == powerOff {
-		w.after(w.opt.Durations.Callback, n, n.gen, eventTimeout)
-		return
-	}
-	at := n.work.at
-	if !n.work.steps[at].boot {
-		again := []step{{state: n.state, hold: n.draw.Span(w.opt.Durations.Boot), boot: true}}
-		if w.heard(n.state) {
-			again = append(again, step{state: n.state, hold: n.draw.Span(w.opt.Durations.Handover), agent: agentSet})
-		}
-		n.work.steps = slices.Insert(n.work.steps, at, again...)
-		if n.work.failAt >= at {
-			n.work.failAt += len(again)
-		}
-	}
-	w.enterBoot(n, n.work.steps[at])
 }

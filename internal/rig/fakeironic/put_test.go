@@ -83,22 +83,11 @@ func TestProvisionRefusals(t *testing.T) {
 		text       string
 	}{
 		{"unknown argument", `{"target":"active","speed":9}`, 81, in(ironic.Available), 400, "Unexpected arguments: speed"},
-		{"other case of the key", `{"Target":"active"}`, 81, in(ironic.Available), 400, "Unexpected arguments: Target"},
 		{"last duplicate wins", `{"target":"fly","target":"active"}`, 81, in(ironic.Available), 202, ""},
-		{"number as target", `{"target":5}`, 81, in(ironic.Available), 400, "Expected string for target: 5"},
-		{"null as target", `{"target":null}`, 81, in(ironic.Available), 400, `action \"None\"`},
-		{"list as body", `["active"]`, 81, in(ironic.Available), 400, "Missing mandatory parameter: target"},
 		{"verb of a later version", `{"target":"rescue","rescue_password":"x"}`, 37, in(ironic.Active), 406, "Request not acceptable."},
-		{"clean without steps", `{"target":"clean"}`, 81, in(ironic.Manageable), 400, "clean_steps"},
-		{"steps for another target", `{"target":"active","clean_steps":[{}]}`, 81, in(ironic.Available), 400, "only valid when"},
 		{"rescue without password", `{"target":"rescue"}`, 81, in(ironic.Active), 400, "rescue_password"},
 		{"configdrive for another target", `{"target":"inspect","configdrive":"aGk="}`, 81, in(ironic.Manageable), 400, "Adding a config drive"},
-		{"configdrive", `{"target":"active","configdrive":{"user_data":"x"}}`, 81, in(ironic.Available), 202, ""},
 		{"abort of inspection, old version", `{"target":"abort"}`, 40, in(ironic.InspectWait), 406, "Request not acceptable."},
-		{"blank password for another target", `{"target":"inspect","rescue_password":""}`, 81, in(ironic.Manageable), 400, "only valid when"},
-		{"blank password", `{"target":"rescue","rescue_password":" "}`, 81, in(ironic.Active), 400, "A non-empty"},
-		{"configdrive of a wrong type", `{"target":"active","configdrive":5}`, 81, in(ironic.Available), 400, "Expected types"},
-		{"rescue in maintenance", `{"target":"rescue","rescue_password":"x"}`, 81, maintained, 400, "The rescuing operation"},
 		{"rebuild in maintenance", `{"target":"rebuild"}`, 81, maintained, 400, "The provisioning operation"},
 		{"deleted in maintenance", `{"target":"deleted"}`, 81, maintained, 202, ""},
 		{"locked by somebody", `{"target":"active"}`, 81, func(s stage) { s.node("", "a", ironic.Available, locked) }, 409, "is locked by host localhost"},
@@ -138,25 +127,6 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestOwnLimits: deploy and clean are limited, provide, inspect and rescue are
-// not; 503 above API 1.82 (docs/dev/reference/ironic.md).
-func TestOwnLimits(t *testing.T) {
-	for minor, status := range map[int]int{82: 500, 96: 503} {
-		w := newWorld(t, fixed(func(o *Options) {
-			o.API.MaxMinor, o.Fleet.Nodes, o.Fleet.Start = minor, 8, ironic.Manageable
-			o.MaxConcurrentClean, o.MaxConcurrentDeploy = 1, 1
-		}))
-		ids := w.Idents()
-		put(t, w, t0, ids[0], ironic.TargetProvide, 202)
-		put(t, w, t0, ids[1], ironic.TargetProvide, 202)
-		put(t, w, t0, ids[2], ironic.TargetInspect, 202)
-		put(t, w, t0, ids[3], ironic.TargetClean, status)
-		later := t0.Add(time.Hour)
-		put(t, w, later, ids[0], ironic.TargetActive, 202)
-		put(t, w, later, ids[1], ironic.TargetActive, status)
-	}
-}
-
 func TestFailingHosts(t *testing.T) {
 	for _, c := range []struct {
 		target ironic.Target
@@ -184,55 +154,6 @@ func TestFailingHosts(t *testing.T) {
 			t.Errorf("%s fails a second time: %s", c.target, n.State)
 		}
 	}
-}
-
-// TestConductorRestart: locked states fail, wait states live on, PUTs are
-// refused meanwhile (docs/dev/reference/ironic.md).
-func TestConductorRestart(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 3 }))
-	ids := w.Idents()
-	put(t, w, t0, ids[0], ironic.TargetActive, 202)
-	put(t, w, t0.Add(2*m), ids[1], ironic.TargetActive, 202)
-	stop := t0.Add(2*m + 5*s)
-	if err := w.StopConductor(stop, 0, 5*m, false); err != nil {
-		t.Fatal(err)
-	}
-	put(t, w, stop, ids[2], ironic.TargetActive, 503)
-	back := stop.Add(5 * m)
-	if got := see(t, w, back.Add(-time.Second), ids[1]).State; got != ironic.Deploying {
-		t.Errorf("before the conductor is back: %s", got)
-	}
-	first, second := see(t, w, back, ids[0]), see(t, w, back, ids[1])
-	if first.State != ironic.DeployWait || !first.AgentURL {
-		t.Errorf("the wait state did not live on: %+v", first)
-	}
-	if second.State != ironic.DeployFailed || !strings.Contains(second.LastError, "DEPLOYING state can't be resumed by conductor localhost") {
-		t.Errorf("the locked state did not fail: %+v", second)
-	}
-	if got := see(t, w, back.Add(10*m), ids[0]).State; got != ironic.Active {
-		t.Errorf("the host that waited ends in %s", got)
-	}
-}
-
-func TestPower(t *testing.T) {
-	w := newWorld(t, fixed(nil))
-	id := w.Idents()[0]
-	put(t, w, t0, id, ironic.TargetActive, 202)
-	power := func(at time.Duration, target string, want int) {
-		t.Helper()
-		if status, text := w.SetPower(t0.Add(at), id, target); status != want {
-			t.Errorf("%s at %s: %d %s, want %d", target, at, status, text, want)
-		}
-	}
-	power(0, "rebooting", 409)
-	power(m, "sideways", 400)
-	power(2*m, "rebooting", 202) // the boot starts again
-	watch(t, w, id, t0, []look{{3*m + 10*s, ironic.DeployWait, false}, {5*m - s, ironic.DeployWait, false}, {5 * m, ironic.DeployWait, true}})
-	w = newWorld(t, fixed(nil))
-	id = w.Idents()[0]
-	put(t, w, t0, id, ironic.TargetActive, 202)
-	power(m, "power off", 202) // nobody is there to call back
-	watch(t, w, id, t0, []look{{30 * m, ironic.DeployWait, false}, {31 * m, ironic.DeployFailed, false}})
 }
 
 // edges are all the ways between states that a world may take by itself or by a

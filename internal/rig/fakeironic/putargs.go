@@ -1,7 +1,6 @@
 package fakeironic
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -44,24 +43,6 @@ func (c *call) checkTarget(args map[string]any, known []argument) *fault {
 		return clientFault(400, "Missing mandatory parameter: target")
 	}
 	return nil
-}
-
-func (c *call) putPower(ident string, args map[string]any) *fault {
-	if f := c.checkTarget(args, []argument{{"target", argString}, {"timeout", argInt}}); f != nil {
-		return f
-	}
-	if _, f := c.lookup(ident); f != nil {
-		return f
-	}
-	if timeout, given := args["timeout"]; given && timeout != nil {
-		if c.minor < 27 {
-			return notAcceptable()
-		}
-		if seconds, err := strconv.Atoi(repr(timeout, false)); err != nil || seconds < 1 {
-			return clientFault(400, "timeout has to be positive integer")
-		}
-	}
-	return c.w.setPower(ident, repr(args["target"], false), c.minor)
 }
 
 func truthy(v any) bool {

@@ -2,7 +2,6 @@ package fakeironic
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -27,37 +26,18 @@ func (c *call) route() (int, []byte, *fault) {
 		return 200, c.versionDocument(), nil
 	case "nodes":
 		return c.routeNodes(p[1:])
-	case "ports":
-		return c.routePorts(p[1:])
+	case "ports": // whatever is asked for: the fake has none
+		return 200, []byte(`{"ports": []}`), nil
 	case "drivers":
 		return c.drivers(p[1:])
-	case "conductors":
-		if c.minor < 49 {
-			return 0, nil, clientFault(404, "Resource could not be found.")
-		}
-		if len(p) == 1 && c.r.Method == http.MethodGet {
-			return 200, c.conductors(), nil
-		}
-	case "chassis":
-		if len(p) == 1 && c.r.Method == http.MethodGet {
-			return 200, []byte(`{"chassis": []}`), nil
-		}
-	case "lookup":
-		if c.query.Get("addresses")+c.query.Get("node_uuid") == "" {
-			return 0, nil, clientFault(400, "At least one of 'addresses' and 'node_uuid' parameters is required")
-		}
+	case "lookup": // of a node that none of its addresses has
 		return 0, nil, clientFault(404, "Resource could not be found.")
-	case "heartbeat":
-		if len(p) == 2 && c.r.Method == http.MethodPost {
-			return 0, nil, c.agentHeartbeat(p[1])
-		}
-		return 0, nil, routeFault(405, "")
 	}
 	return 0, nil, routeFault(404, "")
 }
 
-// subs are the parts of a node that need a version.
-var subs = map[string]int{"vifs": 28, "bios": 40, "inventory": 81, "firmware": 86, "portgroups": 24}
+// subs are the parts of a node that are lists, of nothing here, by the version that they need.
+var subs = map[string]int{"ports": 1, "portgroups": 24, "vifs": 28, "traits": 37, "bios": 40, "firmware": 86}
 
 func (c *call) routeNodes(p []string) (int, []byte, *fault) {
 	method := c.r.Method
@@ -76,9 +56,6 @@ func (c *call) routeNodes(p []string) (int, []byte, *fault) {
 		return c.listNodes(true)
 	case p[0] == "validate" && method == http.MethodGet:
 		return c.validateNode(c.query.Get("node"))
-	}
-	if f := c.ownWord(p); f != nil {
-		return 0, nil, f
 	}
 	if !uuidForm.MatchString(p[0]) && !nameForm.MatchString(p[0]) {
 		if len(p) > 1 && p[1] == "states" {
@@ -102,43 +79,10 @@ func (c *call) routeNodes(p []string) (int, []byte, *fault) {
 	return c.routeNode(p[0], p[1:])
 }
 
-// ownWord refuses names of nodes that are words of Ironic's own URLs: the way
-// leads to what belongs there below a node.
-func (c *call) ownWord(p []string) *fault {
-	if len(p) > 1 {
-		return nil
-	}
-	method := c.r.Method
-	switch p[0] {
-	case "traits", "bios", "vifs", "ports", "history", "inventory", "portgroups", "volume", "allocation":
-		return routeFault(404, "")
-	case "maintenance":
-		if method != http.MethodPut && method != http.MethodDelete {
-			return routeFault(405, "")
-		}
-	case "management":
-		return routeFault(405, "")
-	case "states":
-		if method != http.MethodGet {
-			return routeFault(405, "")
-		}
-	case "vendor_passthru":
-	default:
-		return nil
-	}
-	if c.query.Has("fields") {
-		return clientFault(400, "Unexpected arguments: fields")
-	}
-	return clientFault(400, "Missing mandatory parameter: node_ident")
-}
-
 // routeNode serves what is below one node.
 func (c *call) routeNode(ident string, p []string) (int, []byte, *fault) {
 	if p[0] == "states" {
 		return c.routeStates(ident, p[1:])
-	}
-	if min := subs[p[0]]; c.minor < min && min <= c.w.opt.API.MaxMinor {
-		return 0, nil, routeFault(404, "")
 	}
 	n, f := c.lookup(ident)
 	if f != nil {
@@ -153,32 +97,17 @@ func (c *call) routeNode(ident string, p []string) (int, []byte, *fault) {
 			return c.setMaintenance(n, method == http.MethodPut)
 		}
 		return 0, nil, routeFault(405, "")
-	case "ports":
-		if leaf && method == http.MethodGet {
-			return c.listPorts(n.ports, n.uuid, false)
-		}
 	case "inventory":
 		if n.inventory {
 			return 200, []byte(`{"inventory": {}, "plugin_data": {}}`), nil
 		}
 		return 0, nil, clientFault(404, "Node inventory record for node %s could not be found.", itoa(n.id))
-	case "firmware":
-		if c.w.opt.API.MaxMinor >= subs["firmware"] {
-			return 200, []byte(`{"firmware": []}`), nil
+	}
+	if first, list := subs[p[0]]; list && leaf && method == http.MethodGet && first <= c.w.opt.API.MaxMinor {
+		if c.minor < first {
+			return 0, nil, routeFault(404, "")
 		}
-	case "bios":
-		return 200, []byte(`{"bios": []}`), nil
-	case "portgroups":
-		return 200, []byte(`{"portgroups": []}`), nil
-	case "traits":
-		return 200, []byte(`{"traits": []}`), nil
-	case "vifs":
-		if method == http.MethodGet {
-			return 200, []byte(`{"vifs": []}`), nil
-		}
-		return 204, nil, nil
-	case "management":
-		return c.bootDevice(p[1:])
+		return 200, []byte(`{"` + p[0] + `": []}`), nil
 	}
 	if leaf && method == http.MethodGet {
 		return c.showNode(ident, p[0])
@@ -193,7 +122,7 @@ func (c *call) routeStates(ident string, p []string) (int, []byte, *fault) {
 		}
 		return 0, nil, routeFault(405, "")
 	}
-	if c.r.Method != http.MethodPut || len(p) > 3 || !slices.Contains([]string{"provision", "power", "raid"}, p[0]) {
+	if c.r.Method != http.MethodPut || len(p) > 3 || p[0] != "provision" {
 		return 0, nil, routeFault(405, "")
 	}
 	args := c.arguments()
@@ -203,17 +132,7 @@ func (c *call) routeStates(ident string, p []string) (int, []byte, *fault) {
 	if len(p) > 2 {
 		args["configdrive"] = p[2]
 	}
-	var f *fault
-	switch p[0] {
-	case "provision":
-		f = c.putProvision(ident, args)
-	case "power":
-		f = c.putPower(ident, args)
-	case "raid":
-		_, f = c.lookup(ident)
-		return 204, nil, f
-	}
-	if f != nil {
+	if f := c.putProvision(ident, args); f != nil {
 		return 0, nil, f
 	}
 	c.header.Set("Location", c.base()+"/v1/nodes/"+ident+"/states")

@@ -57,7 +57,7 @@ func (s *Server) handle(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	if hits.status != 0 {
-		return hits.refusal(), nil
+		return hits.refusal(hits.status), nil
 	}
 	// The body is read without the lock: a client may be slow to send it.
 	c.readBody()
@@ -132,5 +132,5 @@ func (c *call) authorize() string {
 
 // public paths need no credentials.
 func (c *call) public() bool {
-	return len(c.path) == 0 || c.path[0] == "" || c.path[0] == "lookup" || c.path[0] == "heartbeat"
+	return len(c.path) == 0 || c.path[0] == "" || c.path[0] == "lookup"
 }

@@ -15,7 +15,6 @@ var listCases = []testCase{
 	{"ListRefused", listRefused},
 	{"FilterByState", filterByState},
 	{"FilterByEveryBusyState", filterByEveryBusyState},
-	{"FilterByMaintenance", filterByMaintenance},
 	{"FilterByParent", filterByParent},
 	{"FilterByGroupAndDriver", filterByGroupAndDriver},
 	{"NewestChangeFirst", newestChangeFirst},
@@ -199,16 +198,6 @@ func filterByParent(x *tester) {
 		x.same(query, [2]bool{find(nodes, a.UUID) != nil, find(nodes, b.UUID) != nil}, want)
 	}
 	x.get("/v1/nodes?"+children, version("1.82")).want(http.StatusNotAcceptable)
-}
-
-func filterByMaintenance(x *tester) {
-	a, b := x.create("a"), x.create("b")
-	x.do(http.MethodPut, "/v1/nodes/"+b.UUID+"/maintenance", raw(`{"reason":"broken fan"}`)).want(http.StatusAccepted)
-	x.same("maintenance", x.look(b.UUID).Maintenance, true)
-	nodes, _ := x.list("maintenance=true")
-	x.same("maintenance=true", [2]bool{find(nodes, a.UUID) != nil, find(nodes, b.UUID) != nil}, [2]bool{false, true})
-	x.do(http.MethodDelete, "/v1/nodes/"+b.UUID+"/maintenance").want(http.StatusAccepted)
-	x.same("maintenance", x.look(b.UUID).Maintenance, false)
 }
 
 // newestChangeFirst holds the probe of a poll: one request that tells whether

@@ -15,7 +15,6 @@ var nodeCases = []testCase{
 	{"NodeUnknown", nodeUnknown},
 	{"NodeImpossible", nodeImpossible},
 	{"NodeRenamedAndDeleted", nodeRenamedAndDeleted},
-	{"CreateRefused", createRefused},
 	{"PathUnknown", pathUnknown},
 	{"Drivers", drivers},
 }
@@ -103,8 +102,7 @@ func nodeUnknown(x *tester) {
 // impossibleNames are refused in another way than unknown ones.
 var impossibleNames = []string{"no such", "detail", "states", "maintenance", "ports"}
 
-// nodeImpossible holds what a name is answered that no node can bear: one with
-// a space, and words of Ironic's own URLs.
+// nodeImpossible holds what a name is answered that no node can bear.
 func nodeImpossible(x *tester) {
 	for _, path := range []string{"/v1/nodes/no%20such", "/v1/nodes/no%20such?fields=uuid"} {
 		x.get(path).wantError(http.StatusBadRequest, map[string]any{
@@ -112,11 +110,6 @@ func nodeImpossible(x *tester) {
 		})
 	}
 	x.get("/v1/nodes/detail?fields=uuid").wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: fields")
-	x.get("/v1/nodes/states?fields=uuid").wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: fields")
-	x.get("/v1/nodes/maintenance?fields=uuid").
-		wantError(http.StatusMethodNotAllowed, map[string]any{"code": 405.0, "title": "Method Not Allowed", "description": ""})
-	x.get("/v1/nodes/ports?fields=uuid").
-		wantError(http.StatusNotFound, map[string]any{"code": 404.0, "title": "Not Found", "description": ""})
 }
 
 func nodeRenamedAndDeleted(x *tester) {
@@ -137,18 +130,6 @@ func nodeRenamedAndDeleted(x *tester) {
 	if find(nodes, n.UUID) != nil {
 		x.Error("the deleted node is still in the list")
 	}
-}
-
-func createRefused(x *tester) {
-	n := x.create("a")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"fake-hardware","name":"`+n.Name+`"}`)).
-		wantFault(http.StatusConflict, "Client", "A node with name "+n.Name+" already exists.")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"fake-hardware","name":"bad name"}`)).
-		wantFault(http.StatusBadRequest, "Client", "Cannot create node with invalid name 'bad name'")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"name":"x"}`)).
-		wantFault(http.StatusBadRequest, "Client", "Schema error for node: 'driver' is a required property")
-	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"nope"}`)).
-		wantFault(http.StatusBadRequest, "Client", `No valid host was found. Reason: No conductor service registered which supports driver nope for conductor group "".`)
 }
 
 func pathUnknown(x *tester) {

@@ -134,12 +134,8 @@ func probeNotMoved(x *tester) {
 			x.do(http.MethodPatch, path, raw(`[{"op":"replace","path":"/name","value":"`+x.name("renamed")+`"}]`)).want(http.StatusOK)
 		},
 		"refused PUT": func() { x.put(a.UUID, `{"target":"active"}`).want(http.StatusBadRequest) },
-		"power": func() {
-			x.do(http.MethodPut, path+"/states/power", raw(`{"target":"power on"}`)).want(http.StatusAccepted)
-			x.await(a.UUID, "power on", func(n node) bool { return n.Reservation == nil && n.Power != nil && *n.Power == "power on" })
-		},
-		"new node": func() { x.create("c") },
-		"GET":      func() { x.look(a.UUID) },
+		"new node":    func() { x.create("c") },
+		"GET":         func() { x.look(a.UUID) },
 	} {
 		change()
 		x.same("probe after "+what, x.probe(), before)

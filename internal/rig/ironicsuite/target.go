@@ -100,7 +100,7 @@ type testCase struct {
 }
 
 // The cases by subject; those that make a thousand nodes come last.
-var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, bmoCases, clientCases, probeCases, pagingCases, fullCases)
+var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, clientCases, probeCases, pagingCases, fullCases)
 
 // tester is what a case is given.
 type tester struct {

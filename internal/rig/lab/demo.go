@@ -23,7 +23,6 @@ Exit codes: 0 the limit held and the storm was played to its end, 1 not, 2 wrong
 const demoExample = `  ironic-throttle-lab demo
   ironic-throttle-lab demo --via check
   ironic-throttle-lab demo --policy bmo
-  ironic-throttle-lab demo --scenario bad-image --hosts 60 --failing 0
   ironic-throttle-lab demo --hosts 200 --limit 20 --failing 0.1 -o json`
 
 // demoGCPercent trades memory for time: a storm keeps some megabytes and throws
@@ -42,7 +41,7 @@ func (p *process) demoCommand() *cobra.Command {
 			o.Version = cli.Version()
 			debug.SetGCPercent(demoGCPercent)
 			summary, err := demo.Run(cmd.Context(), o, demo.Output{
-				Stdout: p.Stdout, Stderr: p.Stderr, Terminal: cli.Terminal(p.Stderr), JSON: p.JSON,
+				Stdout: p.Stdout, Stderr: p.Stderr, JSON: p.JSON,
 			})
 			switch {
 			case err != nil:

@@ -92,7 +92,7 @@ func TestEachExpectationCanFail(t *testing.T) {
 		{"log level=INFO == 77", "lines of the log is "},
 		{"start -> oops", "the throttle runs already"},
 		{"set MAX_CONCURRENT_PROVISIONING_HOSTS=2", "MAX_CONCURRENT_PROVISIONING_HOSTS is set too late"},
-		{"node a1 available", "there is a node metal3~a1 already"},
+		{"node a1 available", "A node with name metal3~a1 already exists"},
 		{"ironic b1 active", "Ironic has no node b1"},
 		{"leave a1", "none of the 1 hosts asks by itself"},
 	} {

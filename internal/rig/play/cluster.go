@@ -157,7 +157,7 @@ func exists(w *words) func(*stage) error {
 			case !known:
 				h = newHost(ns, name, strconv.Itoa(c.version+1))
 			}
-			h["status"].(object)["provisioning"].(object)["ID"] = s.uuid(ns, name)
+			h["status"].(object)["provisioning"].(object)["ID"] = s.ironic.uuid(ns, name)
 			change(h, fields)
 			if err := c.happens(map[bool]string{true: "MODIFIED", false: "ADDED"}[known], ns+"/"+name, h); err != nil {
 				return err
@@ -200,7 +200,7 @@ func change(h object, fields map[string]string) {
 		case "paused":
 			meta["annotations"].(object)["baremetalhost.metal3.io/paused"] = "by hand"
 		case "deleting":
-			meta["deletionTimestamp"] = stamp(time.Now())
+			meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339Nano)
 		}
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // host asks by itself until it is through.
@@ -125,26 +128,15 @@ func (s *stage) worked(h *host) error {
 // bring moves the node of h: with an agent, with an error, or with neither. A host whose node was deleted
 // asks no more.
 func (s *stage) bring(h *host, state, with string) error {
-	s.ironic.mu.Lock()
-	defer s.ironic.mu.Unlock()
-	n := s.ironic.find(h.ns, h.name)
-	if n == nil {
-		h.phase = vanished
-		return nil
+	c := fakeironic.Change{State: ironic.State(state), Agent: new(with == "agent"), Error: new(with)}
+	if with == "agent" {
+		c.Error = new("")
 	}
-	s.ironic.move(n, state)
-	n["last_error"], n["driver_internal_info"] = nil, map[string]any{}
-	switch with {
-	case "":
-	case "agent":
-		n["driver_internal_info"] = agent()
-	default:
-		n["last_error"] = with
+	if !s.ironic.edit(h.ns, h.name, c) {
+		h.phase = vanished
 	}
 	return nil
 }
-
-func agent() map[string]any { return map[string]any{"agent_url": "http://192.0.2.1:9999"} }
 
 // hosts are those of names that ask by themselves.
 func (s *stage) hostsOf(names []string) ([]*host, error) {

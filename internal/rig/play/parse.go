@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // Play is a play that was read.
@@ -169,8 +172,8 @@ func (w *words) oneOf(what string, known []string) string {
 // state takes a provision state, where _ is a space.
 func (w *words) state() string {
 	text := spaced(w.word("a provision state"))
-	if _, known := states[text]; !known {
-		w.failf("%q is no provision state: there are %s", text, strings.Join(slices.Sorted(maps.Keys(states)), ", "))
+	if !fakeironic.Known(ironic.State(text)) {
+		w.failf("%q is no provision state of Ironic", text)
 	}
 	return text
 }

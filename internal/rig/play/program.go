@@ -29,7 +29,7 @@ type program struct {
 	dir    string            // what outlives a process
 	env    map[string]string // its environment
 	file   map[string]string // the settings in its config file
-	ironic *ironic
+	ironic *site
 	log    logbook
 
 	cluster *cluster // nil: it is outside of any
@@ -52,7 +52,7 @@ const (
 	configName = "throttle.yaml"
 )
 
-func newProgram(dir string, x *ironic) *program {
+func newProgram(dir string, x *site) *program {
 	return &program{dir: dir, ironic: x, file: map[string]string{}, env: map[string]string{
 		"IRONIC_ENDPOINT":                        "http://ironic:6385",
 		"METAL3_AUTH_ROOT_DIR":                   dir,
@@ -63,7 +63,7 @@ func newProgram(dir string, x *ironic) *program {
 
 // start begins a process. It must be called in a bubble.
 func (p *program) start(ctx context.Context) error {
-	l := &life{wire: &wire{next: p.ironic}, done: make(chan struct{})}
+	l := &life{wire: &wire{next: p.ironic.next}, done: make(chan struct{})}
 	if len(p.file) > 0 {
 		if err := p.writeFile(); err != nil {
 			return err

@@ -28,7 +28,7 @@ func (f *Failure) Error() string {
 type stage struct {
 	ctx     context.Context
 	began   time.Time
-	ironic  *ironic
+	ironic  *site
 	program *program
 	killed  bool // and not started since
 	hosts   []*host
@@ -43,14 +43,19 @@ type impossible struct{ error }
 // Run plays p in a bubble of testing/synctest. What the program keeps is in dir, which must be empty. It
 // returns what was not as it should be; a note tells what a step without expectation has found.
 func (p *Play) Run(ctx context.Context, dir string, note func(string)) (failures []*Failure, log string) {
-	s := &stage{ctx: ctx, began: time.Now(), ironic: newIronic()}
-	s.program = newProgram(dir, s.ironic)
+	s := &stage{ctx: ctx, began: time.Now()}
 	s.fail = func(text string) {
 		failures = append(failures, &Failure{File: p.File, Line: s.step.line, At: s.now(), Step: s.step.text, Text: text})
 	}
 	s.note = func(text string) {
 		note(fmt.Sprintf("%s:%d at %v: %s", p.File, s.step.line, s.now().Round(time.Millisecond), text))
 	}
+	var err error
+	if s.ironic, err = newSite(); err != nil {
+		s.fail(err.Error())
+		return failures, ""
+	}
+	s.program = newProgram(dir, s.ironic)
 	for name := range p.live {
 		s.program.file[name] = ""
 	}
@@ -137,7 +142,7 @@ func (s *stage) pass(until time.Duration) error {
 // ask sends a check for a host, with more of its fields.
 func (s *stage) ask(ns, name, op string, uuid bool, more map[string]any) <-chan answer {
 	body := map[string]any{"namespace": ns, "name": name, "op": op}
-	if id := s.uuid(ns, name); uuid && id != "" {
+	if id := s.ironic.uuid(ns, name); uuid && id != "" {
 		body["nodeUUID"] = id
 	}
 	for key, value := range more {
@@ -148,13 +153,6 @@ func (s *stage) ask(ns, name, op string, uuid bool, more map[string]any) <-chan 
 		return unasked(err.Error())
 	}
 	return s.program.request(false, "POST", "/v1/isready", string(raw))
-}
-
-// uuid is that of the node of a host; "" where there is none.
-func (s *stage) uuid(ns, name string) string {
-	s.ironic.mu.Lock()
-	defer s.ironic.mu.Unlock()
-	return s.ironic.find(ns, name).text("uuid")
 }
 
 // longest is more than any request may take.

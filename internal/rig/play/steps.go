@@ -162,7 +162,7 @@ func puts(w *words) func(*stage) error {
 	return func(s *stage) error {
 		var t tally
 		err := s.each(names, func(name string) <-chan answer {
-			ident := s.uuid(orDefault(fields["ns"]), name)
+			ident := s.ironic.uuid(orDefault(fields["ns"]), name)
 			if ident == "" {
 				ident = name
 			}
@@ -195,7 +195,7 @@ func hosting(w *words) func(*stage) error {
 	return func(s *stage) error {
 		for _, name := range names {
 			ns := orDefault(fields["ns"])
-			if s.uuid(ns, name) == "" {
+			if s.ironic.uuid(ns, name) == "" {
 				return impossible{fmt.Errorf("%s: %w", name, errNoNode)}
 			}
 			first := time.Duration(len(s.hosts)*389%1000) * time.Millisecond // within a second, and no two at once
@@ -249,9 +249,7 @@ var through = counting("done", func(h *host) int {
 func working(w *words) func(*stage) error {
 	want := w.comparesNumber()
 	return func(s *stage) error {
-		s.ironic.mu.Lock()
-		defer s.ironic.mu.Unlock()
-		s.expect(false, want.fault("working", s.ironic.working), "")
+		s.expect(false, want.fault("working", s.ironic.Truth().Working), "")
 		return nil
 	}
 }
@@ -259,11 +257,9 @@ func working(w *words) func(*stage) error {
 func peak(w *words) func(*stage) error {
 	want := w.comparesNumber()
 	return func(s *stage) error {
-		s.ironic.look()
-		s.ironic.mu.Lock()
-		defer s.ironic.mu.Unlock()
+		working := s.ironic.look()
 		s.expect(false, want.fault("peak", s.ironic.peak), "")
-		s.ironic.peak = s.ironic.working
+		s.ironic.peak = working
 		return nil
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // plannedStorms plays storms of some seeds without planned work and with it, and returns the waits of
@@ -135,39 +134,6 @@ func TestAWaveMeetsPlannedWorkOfAQuarterAtMost(t *testing.T) {
 	bound := o.Work.Max / 4
 	if more := mean(with) - mean(without); more > bound || percent[0] < -1 || done == 0 {
 		t.Errorf("%d done; hosts wait %v longer, want at most %v: %s", done, more, bound, text)
-	}
-}
-
-// At every moment planned work holds a quarter of the slots at most, and never begins while
-// somebody waits.
-func TestPlannedWorkInTheSimulatorKeepsItsCap(t *testing.T) {
-	whole(t)
-	o := plannedLoad(8)
-	o.Hosts, o.Waves, o.WaveEvery, o.Record = 48, 4, 2*time.Hour, true
-	s, err := newSim(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	most, samples := 0, 0
-	for !s.over() {
-		e, ok := s.agenda.pop()
-		if !ok {
-			t.Fatal("nothing happens any more")
-		}
-		s.advance(e.at)
-		if e.kind == evSample {
-			q := s.rule.(*throttle).c.QueueOf(s.clock, api.QueueQuery{Limit: 0}).Pools[0]
-			most, samples = max(most, q.PlannedHeld), samples+1
-			if q.PlannedHeld > 2 || q.PlannedAllowed != 2 {
-				t.Fatalf("planned work holds %d of %d that it may", q.PlannedHeld, q.PlannedAllowed)
-			}
-		}
-		if err := s.handle(e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if most != 2 || samples == 0 {
-		t.Errorf("planned work held %d slots at most, in %d samples", most, samples)
 	}
 }
 

@@ -100,25 +100,38 @@ func TestRoom(t *testing.T) {
 	if r := (List)(nil).Room(Pool{Size: 20, Ready: 20}, api.PlanEmpty, noon); r.Hosts != 2 || r.Ready != 19 {
 		t.Errorf("no budgets: %+v", r)
 	}
-	for _, b := range []Budget{{Nodes: "some"}, {Nodes: "1", Schedule: "@daily"}, {Nodes: "9", Reasons: []api.PlanReason{"Bored"}}, {}} {
+	for _, b := range []Budget{{Nodes: "some"}, {Nodes: "5", Schedule: "0 0 * * tue-mon", Duration: "6h"}, {Nodes: "1", Schedule: "@daily"}, {Nodes: "9", Reasons: []api.PlanReason{"Bored"}}, {}} {
 		if r := (List{{Nodes: "5"}, b}).Room(Pool{Size: 10, Ready: 10}, api.PlanEmpty, noon); r.Hosts != 0 || !strings.Contains(r.Why, "cannot be read") {
 			t.Errorf("%+v cannot be read: %+v", b, r)
 		}
 	}
 }
 
+// TestASchedule has times of Karpenter's page and of its nodepool_budgets_test too. 22 November 2026 is a Sunday.
 func TestASchedule(t *testing.T) {
-	start, zone := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC), time.FixedZone("far", 5*3600)
-	l := read(t, `[{"nodes":"0","schedule":"0 9 * * *","duration":"8h"}]`)
+	day, far := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), time.FixedZone("far", -5*3600)
 	for _, row := range []struct {
-		now    time.Time
-		active bool
+		schedule, duration string
+		now                time.Time
+		active             bool
 	}{
-		{start.Add(-1), false}, {start, true}, {start.Add(1), true}, {start.Add(8*time.Hour - 1), true}, {start.Add(8 * time.Hour), false},
-		{start.In(zone), true}, {start.Add(-time.Second).In(zone), false},
+		{"0 9 * * *", "8h", day.Add(9*time.Hour - 1), false},
+		{"0 9 * * *", "8h", day.Add(9 * time.Hour), true},
+		{"0 9 * * *", "8h", day.Add(17*time.Hour - 1), true},
+		{"0 9 * * *", "8h", day.Add(17 * time.Hour), false},
+		{"@daily", "30m", day.Add(15 * time.Minute).In(far), true}, // UTC, whatever the zone of now
+		{"@daily", "30m", time.Date(2026, 11, 22, 0, 0, 0, 0, far), false},
+		{"@yearly", "24h", time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), true},
+		{"@daily", "48h", day.Add(13 * time.Hour), true}, // longer than the recurrence
+		{"30 6 * * SUN", "6h", day.Add(12*time.Hour + 29*time.Minute), true},
+		{"30 6 * * SUN", "6h", day.Add(13 * time.Hour), false},
 	} {
+		l := List{{Nodes: "0", Schedule: row.schedule, Duration: row.duration, Reasons: []api.PlanReason{api.PlanEmpty}}}
 		if r := l.Room(Pool{Size: 10}, api.PlanEmpty, row.now); (r.Hosts == 0) != row.active || r.Never {
-			t.Errorf("at %v: %+v, want active %v", row.now, r, row.active)
+			t.Errorf("%+v: %+v", row, r)
+		}
+		if r := l.Room(Pool{Size: 10}, api.PlanDrifted, row.now); r.Hosts == 0 {
+			t.Errorf("%+v: it bounds other reasons", row)
 		}
 	}
 }
