@@ -192,14 +192,11 @@ var table = map[string]imports{
 	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
 	"internal/rig/simulate": {
 		house: []string{
-			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
+			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure",
 			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
-		tests:   []string{"internal/rig/svg/svgtest"},
 	},
-	"internal/rig/svg":         {tests: []string{"internal/rig/svg/svgtest"}},
-	"internal/rig/svg/svgtest": {house: []string{"internal/rig/svg"}}, // tests as a library
 	"internal/rig/soak": {
 		house: []string{
 			"internal/kube/lead", "internal/rig/fakeironic",
@@ -226,11 +223,9 @@ var table = map[string]imports{
 	"hack/size":             {},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
-		house:   []string{"hack/release/chart"},
-		outside: []string{"github.com/google/go-containerregistry/pkg", "golang.org/x/crypto/x509roots/fallback/bundle"},
-		tests:   []string{"go.yaml.in/yaml/v3", "helm.sh/helm/v3/pkg"},
+		outside: []string{"github.com/google/go-containerregistry/pkg", "golang.org/x/crypto/x509roots/fallback/bundle", "helm.sh/helm/v3/pkg"},
+		tests:   []string{"go.yaml.in/yaml/v3"},
 	},
-	"hack/release/chart":   {outside: []string{"go.yaml.in/yaml/v3"}},
 	"hack/bench/gobreaker": {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
 		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
