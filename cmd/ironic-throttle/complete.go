@@ -45,7 +45,7 @@ func hostsOf(ctx context.Context, client *api.Client) (names []string) {
 	for _, o := range s.Occupants {
 		names = append(names, strings.Replace(o.Name, "~", "/", 1))
 	}
-	q, _ := client.Queue(ctx, completionRows)
+	q, _ := client.Queue(ctx, api.QueueQuery{Limit: completionRows})
 	for _, p := range q.Pools {
 		for _, h := range p.Hosts {
 			names = append(names, strings.Replace(h.Name, "~", "/", 1))

@@ -43,7 +43,7 @@ func (p *process) queueCommand() *cobra.Command {
 				return fmt.Errorf("--reason %q: must be one of %s", query.Reason, joined(noReasons()))
 			}
 			return ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Queue, error) {
-				return client.QueueOf(ctx, query)
+				return client.Queue(ctx, query)
 			}, statusview.Queue)
 		},
 	}

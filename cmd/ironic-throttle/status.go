@@ -81,7 +81,7 @@ func (v *statusView) fetch(ctx context.Context, client *api.Client) (shown statu
 	shown.Server, shown.Wide = v.to.server, v.wide
 	shown.Status, err = client.Status(ctx)
 	if err == nil && !v.JSON {
-		shown.Queue, err = client.Queue(ctx, statusview.QueueRows)
+		shown.Queue, err = client.Queue(ctx, api.QueueQuery{Limit: statusview.QueueRows})
 	}
 	if err != nil {
 		err = v.to.explain(clientError(err))

@@ -58,7 +58,7 @@ func (all *fleet) each(hosts []realkube.Host, do func(h realkube.Host)) {
 // lanes maps the hosts that wait to their lanes.
 func lanes(t *testing.T, c *api.Client) map[string]api.QueuedHost {
 	t.Helper()
-	q, err := c.Queue(t.Context(), 1000)
+	q, err := c.Queue(t.Context(), api.QueueQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,7 +200,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	}
 	sources := metrics.Sources{
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
-		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
+		Certificates: []func() time.Time{a.api.cert.NotAfter, a.gatewayCert.NotAfter, a.metrics.cert.NotAfter},
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats

@@ -58,22 +58,22 @@ func TestTagsAreSound(t *testing.T) {
 // markdown is the table of all basic or advanced settings as docs/settings.md holds it.
 func markdown(basic bool) string {
 	b := strings.Builder{}
-	b.WriteString("| environment | file | flag | default | rule | live | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| environment | file | default | rule | meaning |\n| --- | --- | --- | --- | --- |\n")
 	for _, s := range settings {
 		if s.basic != basic {
 			continue
 		}
-		key, def, live := "`"+s.key+"`", s.def, "yes"
-		if s.key == "config" {
-			key = ""
-		}
+		key, def := "`"+s.key+"`", s.def
 		if def == "" {
 			def = "unset"
 		}
 		if s.restart {
-			live = ""
+			key += " †"
 		}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join([]string{"`" + s.name() + "`", key, "`--" + s.flag() + "`", def, s.rule.must, live, s.help}, " | "))
+		if s.key == "config" {
+			key = "†"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.name(), key, def, s.rule.must, s.help)
 	}
 	return b.String()
 }

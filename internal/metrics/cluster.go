@@ -29,15 +29,20 @@ func plannedRows() []row[*api.PlanRunning] {
 	}
 }
 
-func certificateRows() []row[map[string]func() time.Time] {
-	return []row[map[string]func() time.Time]{
-		gauges("certificate_not_after_seconds", "When the certificate of a listener ends that is in use, in Unix time.",
-			[]string{"listener"}, func(ends map[string]func() time.Time, put put) {
-				for listener, end := range ends {
-					if end := end(); !end.IsZero() {
-						put(float64(end.Unix()), listener)
-					}
+// certificateRows tell of the certificate in use; no series without one. Listeners share it, and may read a new one
+// some seconds apart: the one that ends first counts.
+func certificateRows() []row[[]func() time.Time] {
+	return []row[[]func() time.Time]{
+		gauges("certificate_not_after_seconds", "When the certificate in use ends, in Unix time.", nil, func(ends []func() time.Time, put put) {
+			var first time.Time
+			for _, end := range ends {
+				if end := end(); first.IsZero() || !end.IsZero() && end.Before(first) {
+					first = end
 				}
-			}),
+			}
+			if !first.IsZero() {
+				put(float64(first.Unix()))
+			}
+		}),
 	}
 }

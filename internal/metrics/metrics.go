@@ -24,8 +24,8 @@ type Sources struct {
 	Gateway func() gateway.Stats
 	// Planned is the planned work that is being carried out, nil while none is.
 	Planned func() *api.PlanRunning
-	// Certificates are the ends of those in use, by listener; the zero time where it has none.
-	Certificates map[string]func() time.Time
+	// Certificates are the ends of those in use, of each listener; the zero time where it has none.
+	Certificates []func() time.Time
 }
 
 // Metrics are all metrics of a process, those of Go and of the process too. Make them with New; all methods are safe
@@ -70,7 +70,7 @@ func (m *Metrics) Read(s Sources) {
 	add(m, s.Ironic, ironicRows())
 	add(m, s.Gateway, gatewayRows())
 	add(m, s.Planned, plannedRows())
-	add(m, func() map[string]func() time.Time { return s.Certificates }, certificateRows())
+	add(m, func() []func() time.Time { return s.Certificates }, certificateRows())
 }
 
 func add[S any](m *Metrics, read func() S, rows []row[S]) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
@@ -41,10 +40,10 @@ func example(t *testing.T) Sources {
 			return gateway.Stats{Passed: 1, Free: 2, Gated: 3, Obscure: 4, Refused: 5, Failed: 6}
 		},
 		Planned: func() *api.PlanRunning { return &api.PlanRunning{Stuck: true} },
-		Certificates: map[string]func() time.Time{
-			"api":     func() time.Time { return time.Unix(1800000000, 0) },
-			"gateway": func() time.Time { return time.Unix(1900000000, 0) },
-			"none":    func() time.Time { return time.Time{} },
+		Certificates: []func() time.Time{
+			func() time.Time { return time.Unix(1900000000, 0) },
+			func() time.Time { return time.Time{} },
+			func() time.Time { return time.Unix(1800000000, 0) },
 		},
 	}
 }
@@ -199,33 +198,6 @@ func TestPlannedWorkIsInOneState(t *testing.T) {
 		if len(states) != 2 || states[0][1]+" "+states[1][1] != want {
 			t.Errorf("%+v: %q, want %s", p, states, want)
 		}
-	}
-}
-
-// Labels are bounded: of many breakers those that are not closed are named, and of many groups the rest is paused
-// when one of it is.
-func TestScopesAndPoolsAreBounded(t *testing.T) {
-	var breakers []api.Breaker
-	var groups []api.PoolFailures
-	for i := range 200 {
-		breakers = append(breakers, api.Breaker{Scope: fmt.Sprintf("group:%03d", i), State: "CLOSED"})
-		groups = append(groups, api.PoolFailures{Pool: fmt.Sprint(i), Paused: i == 150})
-	}
-	breakers[150].State, breakers[199].State = "OPEN", "HALF_OPEN"
-	got := scopes(append(breakers, api.Breaker{Scope: "ironic", State: "CLOSED"}))
-	if len(got) != mostLabels+1 {
-		t.Fatalf("%d scopes, want %d and one for the others", len(got), mostLabels)
-	}
-	for i, want := range map[int]string{0: "ironic", 1: "group:150", 2: "group:199", 3: "group:000", 49: "group:046", 50: othersLabel} {
-		if got[i].name != want {
-			t.Errorf("label %d is %q, want %q", i, got[i].name, want)
-		}
-	}
-	if all := scopes(breakers[:mostLabels]); all[mostLabels-1].name == othersLabel {
-		t.Error("there are others where all have a label")
-	}
-	if got := pools(groups); len(got) != mostLabels+1 || got[mostLabels] != (api.PoolFailures{Pool: othersLabel, Paused: true}) {
-		t.Errorf("%d groups, the last is %+v", len(got), got[len(got)-1])
 	}
 }
 

@@ -68,10 +68,12 @@ var bodies = map[string]struct{ takes, gives any }{
 
 // enums are the closed sets, by type.
 var enums = map[reflect.Type][]string{
-	reflect.TypeFor[api.Op]():           texts(api.Ops()),
-	reflect.TypeFor[api.Reason]():       texts(api.Reasons()),
-	reflect.TypeFor[api.PlanReason]():   texts(api.PlanReasons()),
-	reflect.TypeFor[api.PlanMethod]():   texts(api.PlanMethods()),
+	reflect.TypeFor[api.Op]():         texts(api.Ops()),
+	reflect.TypeFor[api.Reason]():     texts(api.Reasons()),
+	reflect.TypeFor[api.PlanReason](): texts(api.PlanReasons()),
+	reflect.TypeFor[api.PlanMethod](): texts([]api.PlanMethod{
+		api.MethodEmptiness, api.MethodStaticDrift, api.MethodDrift, api.MethodMulti, api.MethodSingle,
+	}),
 	reflect.TypeFor[api.PlanDecision](): texts(api.PlanDecisions()),
 	reflect.TypeFor[api.Standing](): texts([]api.Standing{
 		api.StandingUnknown, api.StandingIdle, api.StandingWaiting, api.StandingStopped, api.StandingStarting, api.StandingWorking,

@@ -54,7 +54,6 @@ func (c *Controller) showQueue(now time.Time, pool slots.Pool, query api.QueueQu
 		Pool: pool.String(), Limit: s.Limit, Free: s.Free, Waiting: v.Waiting, Due: v.Due, Silent: v.Silent,
 		Stopped: v.Stopped, MeanSlotSeconds: tenths(max(v.MeanSlot, 0)),
 		FailingOpen: v.FailingHeld < v.FailingMost, FailingAllowed: v.FailingMost, FailingHeld: v.FailingHeld,
-		PlannedHeld: c.plannedHeld(pool), PlannedAllowed: fairshare.PlannedMost(s.Limit),
 		Tenants: []api.TenantQueue{}, TenantCount: len(v.Tenants), Hosts: []api.QueuedHost{},
 	}
 	for _, t := range v.Tenants {
@@ -96,7 +95,6 @@ func (c *Controller) showQueued(now time.Time, h *slots.Host) api.QueuedHost {
 	t := &h.Turn
 	q := api.QueuedHost{
 		Name: h.Name, NodeUUID: h.UUID, Tenant: h.Tenant(), Reason: h.LastTold, Lane: c.order.Lane(h), Errors: t.Errors,
-		SilentSeconds: tenths(now.Sub(h.AskedAt)),
 	}
 	if h.LastTold == api.ReasonPlannedYields {
 		q.Lane = "planned"

@@ -54,14 +54,8 @@ func (c *Client) Slots(ctx context.Context) (SlotsView, error) {
 	return get[SlotsView](ctx, c, "/v1/slots")
 }
 
-// Queue returns the hosts that wait, in the order of the queue: at most limit hosts of each pool, 0..1000. Errors are as
-// in IsReady.
-func (c *Client) Queue(ctx context.Context, limit int) (Queue, error) {
-	return c.QueueOf(ctx, QueueQuery{Limit: limit})
-}
-
-// QueueOf returns the hosts of the queues that query wants. Errors are as in IsReady.
-func (c *Client) QueueOf(ctx context.Context, query QueueQuery) (Queue, error) {
+// Queue returns the hosts that wait, as far as query wants them, in the order of the queue. Errors are as in IsReady.
+func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
 	values := url.Values{"limit": {strconv.Itoa(query.Limit)}}
 	if query.Namespace != "" {
 		values.Set("namespace", query.Namespace)

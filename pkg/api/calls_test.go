@@ -47,10 +47,10 @@ func TestCalls(t *testing.T) {
 			`{"version":"v1","slots":{"total":{"limit":20}}}`, Status{Version: "v1", Slots: SlotsView{Total: Slots{Limit: 20}}}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Slots(ctx) }, "GET /v1/slots",
 			`{"occupants":[{"name":"h"}]}`, SlotsView{Occupants: []Occupant{{Name: "h"}}}},
-		{func(ctx context.Context, c *Client) (any, error) { return c.Queue(ctx, 20) }, "GET /v1/queue?limit=20",
+		{func(ctx context.Context, c *Client) (any, error) { return c.Queue(ctx, QueueQuery{Limit: 20}) }, "GET /v1/queue?limit=20",
 			`{"pools":[{"waiting":2}]}`, Queue{Pools: []PoolQueue{{Waiting: 2}}}},
 		{func(ctx context.Context, c *Client) (any, error) {
-			return c.QueueOf(ctx, QueueQuery{Namespace: "a b", Reason: ReasonHold, OnePool: true})
+			return c.Queue(ctx, QueueQuery{Namespace: "a b", Reason: ReasonHold, OnePool: true})
 		}, "GET /v1/queue?limit=0&namespace=a+b&pool=&reason=hold", `{}`, Queue{}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Why(ctx, "", "h") }, "GET /v1/why/-/h", `{"host":"h"}`, Why{Host: "h"}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Holds(ctx) }, "GET /v1/holds",
@@ -102,6 +102,7 @@ func TestWhatCannotBeAChangeIsNotSent(t *testing.T) {
 		field string
 		call  func(context.Context, *Client) error
 	}{
+		{"op", func(ctx context.Context, c *Client) error { _, err := c.IsReady(ctx, Ask{Name: "h"}); return err }},
 		{"name", func(ctx context.Context, c *Client) error { _, err := c.Why(ctx, "ns", ""); return err }},
 		{"name", func(ctx context.Context, c *Client) error { _, err := c.PlanExplanation(ctx, "ns", ""); return err }},
 		{"name", func(ctx context.Context, c *Client) error { _, err := c.ReleaseHold(ctx, "ns", "", ""); return err }},
@@ -162,28 +163,25 @@ func TestErrorsNameTheFieldOnce(t *testing.T) {
 // A plan takes longer than an answer to an ask may. A time-out that is set bounds both.
 func TestAPlanHasTimeOfItsOwn(t *testing.T) {
 	for _, row := range []struct {
-		takes time.Duration
-		opts  []Option
-		good  bool
+		opts         []Option
+		plan, status time.Duration
 	}{
-		{time.Minute, nil, true}, {PlanTimeout + time.Second, nil, false},
-		{time.Minute, []Option{WithTimeout(time.Second)}, false}, {time.Minute, []Option{WithTimeout(2 * time.Minute)}, true},
+		{nil, PlanTimeout, DefaultTimeout}, {[]Option{WithTimeout(-1)}, PlanTimeout, DefaultTimeout},
+		{[]Option{WithTimeout(time.Minute)}, time.Minute, time.Minute},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			c := client(t, trip(func(r *http.Request) (*http.Response, error) {
-				select {
-				case <-time.After(row.takes):
-					return says(200, `{}`)(r)
-				case <-r.Context().Done():
-					return nil, r.Context().Err()
+		for _, rt := range []trip{hangs, trickles} {
+			synctest.Test(t, func(t *testing.T) {
+				c, begun := client(t, rt, row.opts...), time.Now()
+				_, err := c.Plan(t.Context())
+				if took := time.Since(begun); took != row.plan || !errors.Is(err, ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("a plan with %d options took %v: %v", len(row.opts), took, err)
 				}
-			}), row.opts...)
-			if _, err := c.Plan(t.Context()); (err == nil) != row.good || err != nil && !errors.Is(err, ErrUnreachable) {
-				t.Errorf("%v with %d options: %v", row.takes, len(row.opts), err)
-			}
-			if _, err := c.Status(t.Context()); len(row.opts) == 0 && !errors.Is(err, ErrUnreachable) {
-				t.Errorf("status after %v: %v", row.takes, err)
-			}
-		})
+				begun = time.Now()
+				got, err := c.IsReady(t.Context(), ask)
+				if took := time.Since(begun); took != row.status || !errors.Is(err, ErrUnreachable) || got.Ready {
+					t.Errorf("an ask with %d options took %v: %v", len(row.opts), took, err)
+				}
+			})
+		}
 	}
 }

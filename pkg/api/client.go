@@ -36,9 +36,8 @@ type Client struct {
 	http    *http.Client
 	timeout time.Duration
 	planned time.Duration // timeout of calls that make a plan
-	rootCAs string        // file; "" = the system's
 
-	tokenFile string // "" = no token is shown
+	rootCAs, tokenFile string // "" = those of the system; no token is shown
 }
 
 // Option changes a Client while it is made.
@@ -54,17 +53,8 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithHTTPClient sends through h, for a transport of one's own. The time-out of the Client still bounds each call.
-func WithHTTPClient(h *http.Client) Option {
-	return func(c *Client) {
-		if h != nil {
-			c.http = h
-		}
-	}
-}
-
-// NewClient returns a Client of the throttle at baseURL, such as http://127.0.0.1:8087. Unless WithHTTPClient says
-// otherwise it uses no proxy (a throttle is a neighbour) and follows no redirect.
+// NewClient returns a Client of the throttle at baseURL, such as http://127.0.0.1:8087. It uses no proxy (a throttle is a
+// neighbour) and follows no redirect.
 func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(baseURL))
 	switch {
@@ -79,22 +69,21 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	for _, o := range opts {
 		o(c)
 	}
-	custom := c.http != nil
-	if !custom {
-		c.http = &http.Client{
-			Transport: &http.Transport{
-				DialContext:         (&net.Dialer{Timeout: c.timeout}).DialContext,
-				TLSHandshakeTimeout: c.timeout,
-				MaxIdleConns:        maxIdle,
-				MaxIdleConnsPerHost: maxIdle,
-				IdleConnTimeout:     90 * time.Second,
-				ForceAttemptHTTP2:   true,
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
-	}
-	if err := c.secure(u, custom); err != nil {
+	trusted, err := c.secure(u)
+	if err != nil {
 		return nil, err
+	}
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: c.timeout}).DialContext,
+			TLSClientConfig:     trusted,
+			TLSHandshakeTimeout: c.timeout,
+			MaxIdleConns:        maxIdle,
+			MaxIdleConnsPerHost: maxIdle,
+			IdleConnTimeout:     90 * time.Second,
+			ForceAttemptHTTP2:   true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
 }

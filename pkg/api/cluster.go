@@ -26,11 +26,8 @@ type Operator struct {
 	Workers     int    `json:"workers,omitempty"`
 	WorkersFrom string `json:"workersFrom,omitempty"`
 	Estimated   bool   `json:"estimated,omitempty"` // nothing sets Workers: they are what BMO's own rule makes of our CPUs
-	// Limit is BMO's own (PROVISIONING_LIMIT), MayReach how many hosts at work it may become by that rule alone:
-	// Limit + Workers - 1.
-	Limit     int    `json:"limit,omitempty"`
-	MayReach  int    `json:"mayReach,omitempty"`
-	LastError string `json:"lastError,omitempty"`
+	Limit       int    `json:"limit,omitempty"`     // BMO's own (PROVISIONING_LIMIT)
+	LastError   string `json:"lastError,omitempty"`
 }
 
 // Leader tells which replica decides.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 )
 
 // ParseAsk reads the body of POST /v1/isready strictly: one JSON object and nothing behind it, only known fields in
@@ -18,7 +16,7 @@ func ParseAsk(body []byte) (Ask, error) {
 	err := parseObject(body, map[string]any{
 		"namespace": &a.Namespace, "name": &a.Name, "uid": &a.UID, "nodeUUID": &a.NodeUUID,
 		"op": &a.Op, "bmhState": &a.BMHState,
-		"errorCount": (*count)(&a.ErrorCount), "provisioningFailCount": (*count)(&a.ProvisioningFailCount),
+		"errorCount": &a.ErrorCount, "provisioningFailCount": &a.ProvisioningFailCount,
 		"specHash": &a.SpecHash, "virtualMedia": &a.VirtualMedia, "conductorGroup": &a.ConductorGroup,
 		"deleting": &a.Deleting, "planned": &a.Planned, "dryRun": &a.DryRun,
 	})
@@ -78,23 +76,6 @@ func parseObject(body []byte, fields map[string]any) error {
 	return nil
 }
 
-// count is a JSON number in any of its forms, such as 1e3, clamped to what an int32 holds: the largest counts all
-// mean the same.
-type count int
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *count) UnmarshalJSON(text []byte) error {
-	f, err := strconv.ParseFloat(string(text), 64)
-	if errors.Is(err, strconv.ErrRange) {
-		err = nil // f is the infinity of its sign
-	}
-	if err != nil || f != math.Trunc(f) {
-		return json.Unmarshal(text, (*int)(c)) // which says what it is instead
-	}
-	*c = count(min(max(f, math.MinInt32), math.MaxInt32))
-	return nil
-}
-
 // notJSON is the error of a body that is no JSON object.
 func notJSON(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
@@ -106,7 +87,7 @@ func notJSON(err error) error {
 // kindOf names the JSON type that target takes.
 func kindOf(target any) string {
 	switch target.(type) {
-	case *count:
+	case *int:
 		return "a whole number"
 	case *bool:
 		return "true or false"

@@ -5,11 +5,6 @@ func PlanReasons() []PlanReason {
 	return []PlanReason{PlanEmpty, PlanDrifted, PlanUnderutilized}
 }
 
-// PlanMethods lists the methods, in their order.
-func PlanMethods() []PlanMethod {
-	return []PlanMethod{MethodEmptiness, MethodStaticDrift, MethodDrift, MethodMulti, MethodSingle}
-}
-
 // PlanDecisions lists what actions do.
 func PlanDecisions() []PlanDecision {
 	return []PlanDecision{PlanRelease, PlanReplace, PlanReprovision}

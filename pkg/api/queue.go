@@ -44,10 +44,6 @@ type PoolQueue struct {
 	FailingAllowed int `json:"failingAllowed"`
 	FailingHeld    int `json:"failingHeld"`
 
-	// PlannedHeld is how many slots planned work holds of PlannedAllowed that it may hold.
-	PlannedHeld    int `json:"plannedHeld"`
-	PlannedAllowed int `json:"plannedAllowed"`
-
 	// Tenants that have hosts in the queue or slots, those with the most hosts in the queue first; cut off at the
 	// limit of the query, or at 100.
 	Tenants     []TenantQueue `json:"tenants"`
@@ -80,11 +76,10 @@ type QueuedHost struct {
 	Lane   string `json:"lane"` // healthy, failing; planned of one that stands in no queue
 	Errors int    `json:"errors"`
 	Due    bool   `json:"due"`
-	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from its last one. ExpectSeconds is until
+	// WaitedSeconds counts from its first ask for this slot. ExpectSeconds is until
 	// the slot as far as one can tell: half of all hosts in its place have one by then, 90 % within
 	// AtMostSeconds; nil until enough slots have ended.
 	WaitedSeconds float64  `json:"waitedSeconds"`
-	SilentSeconds float64  `json:"silentSeconds"`
 	ExpectSeconds *float64 `json:"expectSeconds,omitempty"`
 	AtMostSeconds *float64 `json:"atMostSeconds,omitempty"`
 }

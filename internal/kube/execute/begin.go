@@ -113,7 +113,7 @@ func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction
 	}
 	text := fmt.Sprintf("%s of %s begins: %s", c.Decision, c.Host, strings.Join(a.Evidence, "; "))
 	r.tell(ctx, s, corev1.EventTypeNormal, "PlannedWorkStarted", text)
-	return r.finish(ctx, s.host)
+	return r.finish(ctx, c.Host)
 }
 
 // recordOf is what an action asks for: its first host. When that is done, the next plan knows better, also of those that were

@@ -165,9 +165,6 @@ func (b BMO) Workers(ctx context.Context) (o api.Operator, on corev1.ObjectRefer
 		o.Workers, o.WorkersFrom, o.Estimated = max(2, min(b.CPUs, 8)), fmt.Sprintf("BMO's own rule for %d CPUs", b.CPUs), true
 	}
 	o.Limit, _ = strconv.Atoi(cmp.Or(c.env["PROVISIONING_LIMIT"].text, "20")) // BMO's own default
-	if o.Limit > 0 {
-		o.MayReach = o.Limit + o.Workers - 1
-	}
 	on = corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: c.of.Namespace, Name: c.of.Name, UID: c.of.UID}
 	return o, on, nil
 }
