@@ -8,17 +8,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// finders find the actions of each method.
-var finders = map[api.PlanMethod]func(p *planner, by api.PlanMethod) []api.PlanAction{
-	api.MethodEmptiness: (*planner).emptiness, api.MethodStaticDrift: (*planner).drifted, api.MethodDrift: (*planner).drifted,
-	api.MethodMulti: (*planner).multi, api.MethodSingle: (*planner).single,
+// methods are all, in their order.
+var methods = []struct {
+	name api.PlanMethod
+	find func(p *planner, name api.PlanMethod) []api.PlanAction
+}{
+	{api.MethodEmptiness, (*planner).emptiness}, {api.MethodStaticDrift, (*planner).drifted}, {api.MethodDrift, (*planner).drifted},
+	{api.MethodMulti, (*planner).multi}, {api.MethodSingle, (*planner).single},
 }
 
 // find asks one method; an unknown one finds nothing.
-func (p *planner) find(by api.PlanMethod) []api.PlanAction {
+func (p *planner) find(name api.PlanMethod) []api.PlanAction {
 	p.work = maxWork
-	if f := finders[by]; f != nil {
-		return f(p, by)
+	for _, m := range methods {
+		if m.name == name {
+			return m.find(p, name)
+		}
 	}
 	return nil
 }

@@ -27,9 +27,9 @@ func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, err
 		return plan, ctx.Err()
 	}
 	plan.Blocked = s.Throttle.yields()
-	for _, m := range api.PlanMethods() {
-		if actions := p.find(m); len(actions) > 0 {
-			plan.Method, plan.Actions = m, actions
+	for _, m := range methods {
+		if actions := p.find(m.name); len(actions) > 0 {
+			plan.Method, plan.Actions = m.name, actions
 			break
 		}
 	}
