@@ -67,7 +67,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 
 // outOfBounds is what makes a host no candidate for whatever reason.
 func (w *world) outOfBounds(h *disruption.Host) string {
-	n, m := w.nodes[home(h)], h.Machine
+	m := h.Machine
 	pool := w.pools[poolOf(h)]
 	return firstBroken([]rule{
 		{h.Storage, "it is a storage host (law left alone)"},
