@@ -40,10 +40,3 @@ var clientSteps = []step{
 	command("node delete " + node1 + " " + node2 + " " + nobody0), command("node show " + node1), command("chassis delete " + chassis),
 	command("node bogus"), command("--os-baremetal-api-version 1.200 node list"),
 }
-
-// openstackSteps are the same through OpenStack's common program.
-var openstackSteps = []step{
-	command("baremetal node create --driver fake-hardware --uuid " + node3 + " --name osc~@-3 --resource-class r@"),
-	command("baremetal node list --resource-class r@ --long"), command("baremetal node show " + nobody0),
-	command("baremetal node manage --wait 60 osc~@-3"), rests(node3, "manageable"), command("baremetal node deploy osc~@-3"), command("baremetal node delete osc~@-3"),
-}
