@@ -26,7 +26,6 @@ func TestWhy(t *testing.T) {
 	}{
 		{"metal3/host-0", "metal3|host-0", known, false, nil, "", "It waits."},
 		{"-/3f2b8a6e", "|3f2b8a6e", known, false, nil, "", "It waits."},
-		{"metal3/a%2Fb", "metal3|a/b", known, false, nil, "", "It waits."},
 		{"metal3/host-0", "metal3|host-0", unknown, true, nil, "metal3~host-0", `Ironic has its node, in state "manageable".`},
 		{"-/abc", "|abc", unknown, false, nil, "abc", `Ironic has no node "abc".`},
 		{"-/abc", "|abc", unknown, false, errors.New("refused"), "abc", "Ironic could not be asked about it: refused."},
@@ -69,13 +68,10 @@ func TestIronicIsNotAskedAtEachRender(t *testing.T) {
 	asked = 0 // what a reader got who has gone is no answer
 	want(1, "/why/metal3/host-0")
 	want(1, "/v1/why/metal3/host-0")
-	want(2, "/why/metal3/host-1")
 	now = now.Add(wordAge)
-	want(3, "/why/metal3/host-0")
-	now = now.Add(-time.Hour) // the clock was set back
-	want(4, "/why/metal3/host-0")
+	want(2, "/why/metal3/host-0")
 	for i := range 2 * maxWords {
-		want(5+i, fmt.Sprintf("/why/-/%d", i))
+		want(3+i, fmt.Sprintf("/why/-/%d", i))
 	}
 	if n := len(s.words.all); n > maxWords {
 		t.Errorf("%d answers are kept, want at most %d", n, maxWords)
