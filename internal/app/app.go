@@ -175,7 +175,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), FindNode: a.findNode, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), Version: a.version, Now: a.now, Log: a.log,
 		Settings:  a.settings,
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Leading:   a.mayStart,
@@ -210,12 +210,6 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	}
 	m.Read(sources)
 	return nil
-}
-
-// findNode asks Ironic for the state of a node that no poll has shown, by name or UUID; false when it has none.
-func (a *App) findNode(ctx context.Context, key string) (state string, found bool, err error) {
-	node, found, err := a.client.Node(ctx, key)
-	return string(node.State), found, err
 }
 
 // decision is what servers and gateway ask.

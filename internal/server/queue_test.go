@@ -43,11 +43,11 @@ func TestQueueRefusesWhatItCannotRead(t *testing.T) {
 		{"limit=" + strings.Repeat("9", 1000), "limit", "..."},
 		{"limit=%ff", "limit", `"?"`},
 		{"limit=1&limit=1", "limit", "is given twice"},
-		{"pool=rack2", "pool", `pool: "rack2" has no limit of its own, known are rack1`},
+		{"pool=rack2", "pool", `pool: "rack2" has no limit of its own`},
 		{"Limit=1", "Limit", "known are limit, namespace, pool, reason"},
 		{"reason=ful", "reason", `reason: "ful" is not one of full, turn,`},
 		{"limit=%zz", "query", "cannot be read"},
-		{"=1", "query", "has a value without a name"},
+		{"=1", "query", "is not a parameter"},
 	} {
 		e := isError(t, send(t, made(t, seen()).API(), http.MethodGet, "/v1/queue?"+row.query, ""), http.StatusBadRequest, row.field)
 		if !strings.Contains(e.Message, row.words) {
