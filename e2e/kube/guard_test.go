@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestThePodGuard: the throttle may patch pods, and by the component pod-guard changes
+// TestThePodGuard: the throttle may patch pods, and by the policy of high-availability changes
 // nothing but the label of the leader and its cost, of its own pods.
 func TestThePodGuard(t *testing.T) {
 	t.Parallel()

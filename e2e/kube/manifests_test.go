@@ -86,11 +86,11 @@ func TestTheAPIServerTakesTheManifests(t *testing.T) {
 	// Beside the released BMO, as long as there is none of that name.
 	for name, kustomization := range map[string]string{
 		"released": "resources: [BMO/config/default, DEPLOY/settings]\ncomponents: [DEPLOY/components/sidecar, " +
-			"DEPLOY/components/sidecar-kubernetes, DEPLOY/components/gateway]\n",
+			"DEPLOY/components/kubernetes, DEPLOY/components/gateway]\n",
 		"released-irso": "resources: [BMO/config/use-irso, DEPLOY/settings]\ncomponents: [DEPLOY/components/sidecar, " +
-			"DEPLOY/components/sidecar-kubernetes, DEPLOY/components/sidecar-irso, DEPLOY/components/gateway]\n",
+			"DEPLOY/components/kubernetes, DEPLOY/components/irso, DEPLOY/components/gateway]\n",
 		"metal3-dev-env": strings.NewReplacer("config/base]", "config/base, DEPLOY/settings]",
-			"components/basic-auth]", "components/basic-auth, DEPLOY/components/sidecar, DEPLOY/components/sidecar-kubernetes, "+
+			"components/basic-auth]", "components/basic-auth, DEPLOY/components/sidecar, DEPLOY/components/kubernetes, "+
 				"DEPLOY/components/basic-auth, DEPLOY/components/gateway]").Replace(devEnv("https://172.22.0.2:6385", 20)),
 	} {
 		t.Run(name, func(t *testing.T) { takes(t, besideReleased(t, kustomization)) })

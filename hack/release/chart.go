@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/ironic-throttle/ironic-throttle/hack/release/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
 // chartVersion is the version as Helm wants it, without a v; a commit without a tag is before all others.
@@ -19,9 +17,9 @@ func chartVersion(version string) string {
 	return "0.0.0-g" + version // a hash may be digits with a zero in front, which is no version
 }
 
-// chart packs the Helm chart: what is in deploy/chart, and the templates.
-func (r *release) chart(ctx context.Context) error {
-	files, err := r.chartFiles(ctx)
+// chart packs the Helm chart, with the files of deploy/ that it links to.
+func (r *release) chart(context.Context) error {
+	files, err := r.chartFiles()
 	if err != nil {
 		return err
 	}
@@ -32,38 +30,22 @@ func (r *release) chart(ctx context.Context) error {
 	return r.write("ironic-throttle-"+chartVersion(r.version)+".tgz", packed)
 }
 
-func (r *release) chartFiles(ctx context.Context) ([]file, error) {
+func (r *release) chartFiles() ([]file, error) {
+	loaded, err := loader.LoadDir(filepath.Join(r.root, "charts", "ironic-throttle"))
+	if err != nil {
+		return nil, err
+	}
 	var files []file
-	dir := filepath.Join(r.root, "deploy", "chart")
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		content := string(text)
-		switch rel {
+	for _, f := range loaded.Raw {
+		content := string(f.Data)
+		switch f.Name {
 		case "Chart.yaml":
 			content = strings.Replace(content, "\nversion: 0.0.0\n", "\nversion: "+chartVersion(r.version)+"\n", 1)
 			content = strings.Replace(content, "\nappVersion: dev\n", "\nappVersion: "+strconv.Quote(r.version)+"\n", 1)
 		case "values.yaml":
 			content = strings.Replace(content, "\n  repository: ironic-throttle\n", "\n  repository: "+r.image+"\n", 1)
 		}
-		files = append(files, file{path: "ironic-throttle/" + filepath.ToSlash(rel), content: []byte(content)})
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		files = append(files, file{path: "ironic-throttle/" + f.Name, content: []byte(content)})
 	}
-	templates, err := chart.Generate(func(lines string) (string, error) { return r.kustomize(ctx, lines) })
-	for name, text := range templates {
-		files = append(files, file{path: "ironic-throttle/templates/" + name, content: []byte(text)})
-	}
-	return files, err
+	return files, nil
 }

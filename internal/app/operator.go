@@ -71,7 +71,7 @@ func (a *App) runOthers(ctx context.Context) error {
 			unread, last.checks = "", nil
 		case err.Error() != unread:
 			unread = err.Error()
-			a.log.Info("MachineHealthChecks of Cluster API cannot be read (component cluster-api gives the right), so the throttle does not warn of those that "+
+			a.log.Info("MachineHealthChecks of Cluster API cannot be read (component kubernetes gives the right), so the throttle does not warn of those that "+
 				"remove Machines whose hosts wait: tried again", "error", err)
 		}
 		for _, w := range checks {

@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,25 +27,11 @@ func FlagError(cmd *cobra.Command, err error) error {
 			}
 		}
 	case errors.As(err, &invalid):
-		flag, cause := invalid.GetFlag(), errors.Unwrap(invalid)
-		rule := cmp.Or(valueRules[flag.Value.Type()], cause.Error())
-		if errors.Is(cause, strconv.ErrRange) {
-			rule += ", within 64 bits"
+		flag, rule := invalid.GetFlag(), errors.Unwrap(invalid).Error()
+		if !strings.HasPrefix(rule, "must ") { // Go's own words
+			rule = "must be of type " + flag.Value.Type()
 		}
 		return fmt.Errorf("--%s %q: %s", flag.Name, invalid.GetValue(), rule)
 	}
 	return err
-}
-
-// valueRules say what the values of flags must be, by the type of the flag.
-var valueRules = map[string]string{
-	"int":         "must be a whole number",
-	"uint":        "must be a whole number of at least 0",
-	"uint64":      "must be a whole number of at least 0",
-	"intSlice":    "must be whole numbers, such as 10,20",
-	"uintSlice":   "must be whole numbers of at least 0, such as 1,2",
-	"float64":     "must be a number",
-	"bool":        "must be true or false",
-	"stringSlice": "must be words, such as a,b",
-	"duration":    "must be a duration, such as 90m or 4h",
 }

@@ -81,9 +81,8 @@ func ranged[V cmp.Ordered](kind, must string, read func(string) (V, error), is s
 
 // typeRules are those of types that need no tag.
 var typeRules = map[reflect.Type]rule{
-	reflect.TypeFor[bool]():                     reads("boolfunc", "true or false, on or off", parseBool),
+	reflect.TypeFor[bool]():                     reads("boolfunc", "true or false", parseBool),
 	reflect.TypeFor[[]string]():                 reads("list", "namespaces with commas between them", namespaces),
-	reflect.TypeFor[MediaLimit]():               reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
 	reflect.TypeFor[cipherSuites]():             reads("list", ciphersMust, parseCiphers),
 	reflect.TypeFor[budgetText]():               reads("list", budgetsMust, parseBudgets),
 	reflect.TypeFor[map[string]int]():           reads("list", pools.must, pools.read),
@@ -93,19 +92,19 @@ var typeRules = map[reflect.Type]rule{
 
 // textRules are named in the tag "is".
 var textRules = map[string]rule{
-	"path":    textRule("path", "a path without NUL bytes", matching(`^[^\x00]*$`)),
+	"path":    textRule("path", "a path", matching(`^[^\x00]*$`)),
 	"address": textRule("address", "host:port, such as 127.0.0.1:8087 or :8444", anAddress),
-	"state": textRule("state", "a path without NUL bytes, or configmap: and a name of lower-case letters, digits, "+
-		"'-' and '.'", aState),
-	"url":  textRule("url", "an http:// or https:// URL with a host and without query or fragment", aURL),
-	"name": textRule("name", "a name of lower-case letters, digits, '-' and '.'", objectName.MatchString),
+	"state":   textRule("state", "a path, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState),
+	"url":     textRule("url", "an http:// or https:// URL with a host and without query or fragment", aURL),
+	"name":    textRule("name", "a name of lower-case letters, digits, '-' and '.'", objectName.MatchString),
 	"deployment": textRule("deployment", "the name of a Deployment, or its namespace, '/' and its name",
 		matching(`^([a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)),
 	"quota": textRule("quota", "a whole percentage 0%..100% or a whole number of hosts 0..999999",
 		matching(`^([0-9]{1,6}|[0-9]{1,2}%|100%)$`)),
 	"price": textRule("price", "a number 0..999999999 without sign or exponent, such as 0.28",
 		matching(`^[0-9]{1,9}(\.[0-9]+)?$`)),
-	"hold": reads("duration", holdText, HoldLength),
+	"hold":  reads("duration", holdText, HoldLength),
+	"media": reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
 }
 
 func textRule(kind, must string, holds func(string) bool) rule {

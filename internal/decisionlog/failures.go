@@ -2,7 +2,6 @@ package decisionlog
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -24,31 +23,30 @@ func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 		case admission.HostFailed:
 			logFailed(log, n)
 		case admission.HoldEnded:
-			log.LogAttrs(context.Background(), slog.LevelInfo, "hold ended",
-				append(hostAttrs(n.Hold), slog.String("why", cmp.Or(holdEnds[n.End], n.End)))...)
+			log.Info("hold ended", append(hostArgs(n.Hold), "why", cmp.Or(holdEnds[n.End], n.End))...)
 		}
 	}
 }
 
 func logFailed(log *slog.Logger, n admission.FailureNotice) {
 	h := n.Hold
-	attrs := append(hostAttrs(h), slog.String("work", n.Work), slog.String("state", h.State), slog.String("cause", h.Cause))
+	args := append(hostArgs(h), "work", n.Work, "state", h.State, "cause", h.Cause)
 	if h.Episode != "" {
-		attrs = append(attrs, slog.Int("failures", h.Failures), slog.String("episode", h.Episode))
+		args = append(args, "failures", h.Failures, "episode", h.Episode)
 	}
 	if h.Held {
-		attrs = append(attrs, slog.Time("heldUntil", h.Until))
+		args = append(args, "heldUntil", h.Until)
 	}
-	log.LogAttrs(context.Background(), slog.LevelWarn, "host failed", attrs...)
+	log.Warn("host failed", args...)
 }
 
-// hostAttrs name a host as commands take it.
-func hostAttrs(h api.Hold) []slog.Attr {
+// hostArgs name a host as commands take it.
+func hostArgs(h api.Hold) []any {
 	name := h.Name
 	if h.Namespace != "" {
 		name = h.Namespace + "/" + name
 	}
-	return []slog.Attr{slog.String("host", name), slog.String("node", h.NodeUUID)}
+	return []any{"host", name, "node", h.NodeUUID}
 }
 
 // holdEnds explains each of api.HoldEnds.
@@ -71,12 +69,12 @@ func logBreaker(log *slog.Logger, n admission.FailureNotice) {
 	if n.To == "OPEN" {
 		level = slog.LevelWarn
 	}
-	attrs := []slog.Attr{slog.String("scope", n.Scope), slog.String("from", n.From), slog.String("to", n.To), slog.Bool("byHand", n.ByHand)}
-	for i, c := range n.Causes[:min(len(n.Causes), maxLoggedCauses)] {
-		attrs = append(attrs, slog.Group("cause"+strconv.Itoa(i+1),
-			slog.String("text", c.Text), slog.Int("count", c.Count), slog.String("hosts", strings.Join(c.Hosts, " "))))
+	args := []any{"scope", n.Scope, "from", n.From, "to", n.To, "byHand", n.ByHand}
+	const most = 3 // causes
+	for i, c := range n.Causes[:min(len(n.Causes), most)] {
+		args = append(args, slog.Group("cause"+strconv.Itoa(i+1), "text", c.Text, "count", c.Count, "hosts", strings.Join(c.Hosts, " ")))
 	}
-	log.LogAttrs(context.Background(), level, cmp.Or(breakerEvents[n.To], "breaker "+n.To), attrs...) //nolint:sloglint // one of a closed list
+	write(log, level, cmp.Or(breakerEvents[n.To], "breaker "+n.To), args)
 }
 
 func logPool(log *slog.Logger, p api.PoolFailures) {
@@ -84,8 +82,5 @@ func logPool(log *slog.Logger, p api.PoolFailures) {
 	if p.Paused {
 		level, event = slog.LevelWarn, "group paused: more have failed or are held than IRONIC_THROTTLE_MAX_FAILED allows"
 	}
-	log.LogAttrs(context.Background(), level, event, slog.String("group", p.Pool), //nolint:sloglint // one of a closed list
-		slog.Int("failed", p.Failed), slog.Int("hosts", p.Hosts), slog.Int("allowed", p.Allowed))
+	write(log, level, event, []any{"group", p.Pool, "failed", p.Failed, "hosts", p.Hosts, "allowed", p.Allowed})
 }
-
-const maxLoggedCauses = 3

@@ -1,3 +1,9 @@
+// Package decisionlog puts into the log what the decision does by itself, which no request would show: what happens to
+// slots (slots.go), what failures stop (failures.go), what becomes of the limits (sizing.go), and that Ironic is out of
+// sight (view.go). The message of a line names the event.
+//
+// What somebody does by hand is told by internal/server, what a single request meets by internal/gateway, and what the
+// owner of a host should know by internal/clusterhosts.
 package decisionlog
 
 import (
@@ -25,10 +31,15 @@ func Slots(log *slog.Logger, notices []slots.Notice) {
 		if n.Kind == slots.NoticeStuck {
 			level = slog.LevelWarn
 		}
-		attrs := []slog.Attr{slog.String("host", n.ID.Name), slog.String("node", n.ID.UUID), slog.String("state", string(n.State))}
+		args := []any{"host", n.ID.Name, "node", n.ID.UUID, "state", n.State}
 		if n.Op != "" {
-			attrs = append(attrs, slog.String("op", string(n.Op)))
+			args = append(args, "op", n.Op)
 		}
-		log.LogAttrs(context.Background(), level, cmp.Or(slotEvents[n.Kind], string(n.Kind)), attrs...) //nolint:sloglint // one of a closed list
+		write(log, level, cmp.Or(slotEvents[n.Kind], string(n.Kind)), args)
 	}
+}
+
+// write writes a line whose message is one of a closed list.
+func write(log *slog.Logger, level slog.Level, event string, args []any) {
+	log.Log(context.Background(), level, event, args...) //nolint:sloglint // so is the event
 }

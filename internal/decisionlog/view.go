@@ -31,7 +31,7 @@ func Watch(ctx context.Context, log *slog.Logger, now func() time.Time, d Decisi
 			view.step(at, d.View(at))
 		case <-sizings.C:
 			at := now()
-			limits.step(at, d.Sizing(at))
+			limits.step(d.Sizing(at))
 		}
 	}
 }

@@ -40,7 +40,7 @@ type Warning struct {
 // Look returns a warning for each MachineHealthCheck that is too quick. waits are the Metal3Machines whose hosts wait for a
 // slot, and for how long in all: until now, and at most from now on.
 func Look(ctx context.Context, c client.Client, waits map[Machine]time.Duration) (all []Warning, err error) {
-	s, namespaces := &objects.Server{Client: c, Account: "the throttle's account (component cluster-api)"}, map[string]bool{}
+	s, namespaces := &objects.Server{Client: c, Account: "the throttle's account (component kubernetes)"}, map[string]bool{}
 	for machine := range waits {
 		namespaces[machine.Namespace] = true
 	}

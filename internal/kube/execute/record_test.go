@@ -5,19 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
-
-func TestARecordIsReadAsItWasWritten(t *testing.T) {
-	want := look(draining, replace).record
-	want.Version = version
-	got, err := read(want.text())
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
-	}
-}
 
 // The record is on a host that a tenant may write: what reaches beyond the host's namespace, or was never written here, is none.
 func TestRecordsThatAreNone(t *testing.T) {

@@ -3,7 +3,6 @@
 package execute
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,20 +36,19 @@ type Planner interface {
 	// PlanOf and Validate are those of package disruption, with the settings that are in force.
 	PlanOf(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error)
 	Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error
-	// Hold says why nothing further may start now: a real host waits, a breaker is open, a pool is paused, the view is
-	// stale; "" = it may. It must not wait.
-	Hold() string
 }
 
 // Options are what a Runner needs.
 type Options struct {
 	Planner Planner
+	// Hold says why nothing further may start now: a real host waits, a breaker is open, a pool is paused, the view is
+	// stale; "" = it may. It must not wait.
+	Hold func() string
 	// Client returns the client of a cluster whose nodes are on our hosts, and for the zero key of the throttle's own.
 	Client     func(ctx context.Context, of disruption.Key) (client.Client, error)
 	Namespaces []string         // where hosts and Machines are looked for; none: everywhere
 	Leading    func() bool      // whether this process leads: asked before each pass and write
 	Now        func() time.Time // the clock
-	Every      time.Duration    // between two passes; 0: 10 s
 	NewID      func() string    // of a command; nil: at random
 	Instance   string           // our name in Events
 	Log        *slog.Logger     // of each write
@@ -74,7 +72,6 @@ type Runner struct {
 
 // New makes a Runner, which does nothing before Run.
 func New(o Options) *Runner {
-	o.Every = cmp.Or(o.Every, every)
 	if o.NewID == nil {
 		o.NewID = func() string { return strings.ToLower(rand.Text())[:16] }
 	}
@@ -101,11 +98,11 @@ func (r *Runner) Run(ctx context.Context) error {
 func (r *Runner) rest() time.Duration {
 	switch {
 	case r.idle:
-		return idle * r.o.Every
+		return idle * every
 	case r.plan == nil:
-		return r.o.Every
+		return every
 	}
-	return min(r.o.Every, max(time.Millisecond, r.plan.ExecuteAfter.Sub(r.o.Now())))
+	return min(every, max(time.Millisecond, r.plan.ExecuteAfter.Sub(r.o.Now())))
 }
 
 // pass goes on with what is unfinished, else removes marks that are left, and plans.
@@ -139,7 +136,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 			err = errors.Join(err, fmt.Errorf(text, keyOf(h), fault, commandMark))
 		default:
 			alive[id], unfinished = true, true
-			err = errors.Join(err, r.finish(ctx, h))
+			err = errors.Join(err, r.finish(ctx, keyOf(h)))
 		}
 	}
 	if unfinished {
@@ -154,13 +151,18 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 }
 
 // finish does what can be done now for the command whose record is on a host.
-func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
+func (r *Runner) finish(ctx context.Context, host string) error {
 	r.swept = false
 	for range maxWrites {
+		own := r.own(ctx)
+		h := objects.Get[*objects.Host](ctx, own, "BareMetalHost", host)
+		if own.Err != nil {
+			return own.Err
+		}
 		text := h.Annotations[commandMark]
 		c, err := read(text)
 		if id, _, _ := done(h); err != nil || id != c.ID || !c.of(h) {
-			return errors.Join(fmt.Errorf("somebody has removed or changed the record on host %s", keyOf(h)), err)
+			return errors.Join(fmt.Errorf("somebody has removed or changed the record on host %s", host), err)
 		}
 		if known := r.Running(); known == nil || known.ID != c.ID { // also where the look fails
 			r.show(&c, move{})
@@ -169,7 +171,7 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		if err != nil {
 			return fmt.Errorf("command %s: %w", c.ID, err)
 		}
-		next := c.next(s, moment{now: r.o.Now(), live: text == r.begun, hold: r.o.Planner.Hold()})
+		next := c.next(s, moment{now: r.o.Now(), live: text == r.begun, hold: r.o.Hold()})
 		r.report(ctx, &c, s, next)
 		switch err := r.writes(ctx, &c, next); {
 		case errors.Is(err, errLater):
@@ -184,12 +186,8 @@ func (r *Runner) finish(ctx context.Context, h *objects.Host) error {
 		case next.pause, len(next.writes) == 0:
 			return nil
 		}
-		own := r.own(ctx)
-		if h = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Host); own.Err != nil {
-			return own.Err
-		}
 	}
-	return fmt.Errorf("host %s: no end after %d moves", keyOf(h), maxWrites)
+	return fmt.Errorf("host %s: no end after %d moves", host, maxWrites)
 }
 
 // writes does the writes of a command. An eviction that fails does not keep the other pods.

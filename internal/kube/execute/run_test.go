@@ -78,14 +78,10 @@ func TestNothingBegins(t *testing.T) {
 // Each is refused with why.
 func TestActionsThatAreNotCarriedOut(t *testing.T) {
 	for why, change := range map[string]func(s *stage){
-		"and not by Machine": func(s *stage) { s.action.Hosts[0].Machine = "" },
-		"is claimed by":      func(s *stage) { s.change(s.host("host-1"), `{"spec":{"consumerRef":{"name":"x"}}}`) },
-		"is marked by somebody else": func(s *stage) {
-			s.change(s.machine("machine-1"), `{"metadata":{"annotations":{"cluster.x-k8s.io/delete-machine":""}}}`)
-		},
+		"and not by Machine":       func(s *stage) { s.action.Hosts[0].Machine = "" },
+		"is claimed by":            func(s *stage) { s.change(s.host("host-1"), `{"spec":{"consumerRef":{"name":"x"}}}`) },
 		"the plan has":             func(s *stage) { s.action.Hosts[0].Node = "other" },
 		"part of another command":  func(s *stage) { s.annotate(s.host("host-1"), commandMark, "x") },
-		"has 3 Machines and wants": func(s *stage) { s.Slow = true; s.change(s.owner(), `{"spec":{"replicas":4}}`) },
 		"none that is carried out": func(s *stage) { s.action.Decision = "burn" },
 		"younger than":             func(s *stage) { s.action.Decision = reprovision; s.now = s.now.Add(-24 * time.Hour) },
 	} {

@@ -17,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -57,7 +56,6 @@ type stage struct {
 	dryRun, once  bool // once: no second command is wanted
 	waiting       int
 	invalid       error
-	plans, valid  int
 
 	hook    func(c call, apply func() error) error // between the Runner and its writes
 	reads   error                                  // of the Runner, instead of answers of the own cluster
@@ -100,14 +98,21 @@ func newStage(t *testing.T, free int, elsewhere bool) *stage {
 
 func (s *stage) restart() {
 	s.r = New(Options{
-		Planner: s, Client: s.client, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
+		Planner: s, Hold: func() string { return s.hold }, Client: s.client, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
 		NewID: func() string { s.ids++; return "command" + strconv.Itoa(s.ids) },
 		Log:   slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 }
 
-// through is a client whose writes pass the hook.
-func (s *stage) through(c client.Client, reads *error) client.Client {
+// client is the Client of Options: its writes pass the hook.
+func (s *stage) client(_ context.Context, of disruption.Key) (client.Client, error) {
+	c, err := s.Own, s.reads
+	if of != (disruption.Key{}) {
+		c, err = s.Nodes, s.away
+	}
+	if err != nil {
+		return nil, err
+	}
 	do := func(c call, apply func() error) error {
 		counted := func() error {
 			err := apply()
@@ -116,25 +121,13 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 			}
 			return err
 		}
-		if *reads != nil {
-			return *reads
-		}
 		if s.hook != nil {
 			return s.hook(c, counted)
 		}
 		return counted()
 	}
 	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if *reads != nil {
-				return *reads
-			}
-			return c.Get(ctx, key, o, opts...)
-		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if *reads != nil {
-				return *reads
-			}
 			defer list.SetResourceVersion("7") // the fake sets none
 			return c.List(ctx, list, opts...)
 		},
@@ -156,21 +149,10 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 				return c.SubResource("eviction").Create(ctx, o, sub, opts...)
 			})
 		},
-	})
+	}), nil
 }
 
-// client is the Client of Options.
-func (s *stage) client(_ context.Context, of disruption.Key) (client.Client, error) {
-	switch of {
-	case disruption.Key{}:
-		return s.through(s.Own, &s.reads), nil
-	case disruption.Key{Namespace: "metal3", Name: "c"}:
-		return s.through(s.Nodes, &s.away), nil
-	}
-	return nil, fmt.Errorf("cluster %s is not known", of)
-}
-
-// State, PlanOf, Validate and Hold are those of Planner.
+// State, PlanOf and Validate are those of Planner.
 func (s *stage) State(ctx context.Context) (*disruption.State, error) {
 	st := &disruption.State{Throttle: disruption.Throttle{Waiting: s.waiting}}
 	if o := s.owner(); o != nil {
@@ -179,23 +161,20 @@ func (s *stage) State(ctx context.Context) (*disruption.State, error) {
 			Execute: o.Annotations[executeMark] == "true" && o.Annotations[stoppedMark] == "",
 		}}
 	}
-	var of disruption.Key
-	if s.Nodes != s.Own {
-		of = disruption.Key{Namespace: "metal3", Name: "c"}
-	}
 	var nodes corev1.NodeList
-	if err := s.Nodes.List(ctx, &nodes); err != nil {
-		return nil, err
-	}
+	err := s.Nodes.List(ctx, &nodes)
 	for _, n := range nodes.Items {
+		of := disruption.Key{}
+		if s.Nodes != s.Own {
+			of = disruption.Key{Namespace: "metal3", Name: "c"}
+		}
 		st.Hosts = append(st.Hosts, disruption.Host{Cluster: of, Node: n.Name})
 		st.Nodes = append(st.Nodes, disruption.Node{Cluster: of, Name: n.Name, Taints: n.Spec.Taints})
 	}
-	return st, s.reads
+	return st, errors.Join(err, s.reads)
 }
 
 func (s *stage) PlanOf(_ context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
-	s.plans++
 	p := api.Plan{DryRun: s.dryRun, Blocked: s.blocked, MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
 	name := strings.TrimPrefix(s.action.Hosts[0].Machine, "metal3/")
 	if (name == "" || found(s.machine(name))) && (!s.once || s.ids == 0) {
@@ -205,11 +184,8 @@ func (s *stage) PlanOf(_ context.Context, _ *disruption.State, now time.Time) (a
 }
 
 func (s *stage) Validate(context.Context, api.Plan, *disruption.State, time.Time) error {
-	s.valid++
 	return s.invalid
 }
-
-func (s *stage) Hold() string { return s.hold }
 
 // release is the action that releases the i-th host.
 func (s *stage) release(i int) api.PlanAction {
@@ -246,21 +222,12 @@ func (s *stage) pods() []corev1.Pod {
 	return all.Items
 }
 
-func read1[O client.Object](s *stage, o O, kind schema.GroupVersionKind, name string) O {
-	s.Helper()
-	err := s.Own.Get(s.Context(), client.ObjectKey{Namespace: "metal3", Name: name}, objects.As(o, kind))
-	if err != nil && !apierrors.IsNotFound(err) {
-		s.Fatal(err)
-	}
-	return objects.As(o, kind)
-}
-
 func (s *stage) host(name string) *objects.Host {
-	return read1(s, &objects.Host{}, capiplayer.Hosts, name)
+	return objects.Get[*objects.Host](s.Context(), &objects.Server{Client: s.Own}, "BareMetalHost", "metal3/"+name)
 }
 
 func (s *stage) machine(name string) *objects.Machine {
-	return read1(s, &objects.Machine{}, capiplayer.Machines, name)
+	return objects.Get[*objects.Machine](s.Context(), &objects.Server{Client: s.Own}, "Machine", "metal3/"+name)
 }
 
 // owner is the MachineDeployment; nil: none.

@@ -64,33 +64,23 @@ type cluster struct {
 func clusterOf(t testing.TB, text string) *cluster {
 	t.Helper()
 	c := &cluster{served: []string{objects.MachineGroup + "/v1beta2", objects.InfrastructureGroup + "/v1beta1"}, fault: func(string) error { return nil }}
-	build := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{List: c.list})
-	var others []client.Object // whose types stand for several kinds: the builder would make one of each
+	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{List: c.list}).Build()
 	for documents := yaml.NewYAMLToJSONDecoder(strings.NewReader(text)); ; {
 		var one json.RawMessage
 		if err := documents.Decode(&one); errors.Is(err, io.EOF) {
-			break
+			return c
 		} else if err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		o, err := runtime.Decode(serializer.NewCodecFactory(scheme).UniversalDeserializer(), one)
+		decoded, err := runtime.Decode(serializer.NewCodecFactory(scheme).UniversalDeserializer(), one)
 		if err != nil {
 			t.Fatalf("%v in %s", err, one)
 		}
-		object := o.(client.Object)
-		if object.GetDeletionTimestamp() != nil {
-			object.SetFinalizers([]string{"example.org/stays"})
-		}
-		if strings.HasSuffix(o.GetObjectKind().GroupVersionKind().Group, objects.MachineGroup) {
-			others = append(others, object)
-		} else {
-			build.WithObjects(object)
-		}
-	}
-	c.WithWatch = build.Build()
-	for _, o := range others {
+		o := decoded.(client.Object)
 		kind, going := o.GetObjectKind().GroupVersionKind(), o.GetDeletionTimestamp() != nil
-		o.SetDeletionTimestamp(nil)
+		if o.SetDeletionTimestamp(nil); going {
+			o.SetFinalizers([]string{"example.org/stays"})
+		}
 		if err := c.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +90,6 @@ func clusterOf(t testing.TB, text string) *cluster {
 			}
 		}
 	}
-	return c
 }
 
 // list answers with pages, as an API server does and the fake does not.

@@ -142,27 +142,15 @@ type node struct {
 	disruption.Node
 	provider     string // spec.providerID
 	doNotDisrupt bool
-	storage      bool
 }
 
-// Labels that say what a node is for.
-const roleLabel = "node-role.kubernetes.io/"
-
-var (
-	controlPlaneLabels = []string{roleLabel + "control-plane", roleLabel + "master"}
-	storageLabels      = []string{roleLabel + "storage", "cluster.ocs.openshift.io/openshift-storage"}
-)
-
 func (p *part) newNode(n *corev1.Node) node {
-	hasOne := func(labels []string) bool {
-		return slices.ContainsFunc(labels, func(l string) bool { return has(n.Labels, l) })
-	}
 	one := node{
 		Node: disruption.Node{
 			Cluster: p.Key, Name: n.Name, Labels: n.Labels, Taints: n.Spec.Taints, Allocatable: resources(n.Status.Allocatable),
-			Unschedulable: n.Spec.Unschedulable, Deleting: n.DeletionTimestamp != nil, ControlPlane: hasOne(controlPlaneLabels),
+			Unschedulable: n.Spec.Unschedulable, Deleting: n.DeletionTimestamp != nil,
 		},
-		provider: n.Spec.ProviderID, doNotDisrupt: objects.Forbids(n), storage: hasOne(storageLabels),
+		provider: n.Spec.ProviderID, doNotDisrupt: objects.Forbids(n),
 	}
 	for _, c := range n.Status.Conditions {
 		// Nobody notes when it was Ready for the first time. It certainly is since this transition.

@@ -24,8 +24,7 @@ type join struct {
 }
 
 func newJoin(
-	hosts []host, machines []*objects.Machine, infra []*objects.Metal3Machine,
-	sets, deployments []pool, templates []*objects.Template,
+	hosts []host, machines []*objects.Machine, infra []*objects.Metal3Machine, sets, deployments []pool, templates []*objects.Template,
 ) *join {
 	j := &join{
 		hosts: hosts, sets: sets, deployments: deployments,
@@ -39,58 +38,48 @@ func newJoin(
 	template := by(templates, func(t **objects.Template) disruption.Key { return keyOf(*t) })
 	for _, pools := range [][]pool{sets, deployments} {
 		for i := range pools {
-			of := pools[i].of
-			ref := of.Spec.Template.Spec.InfrastructureRef
-			t := template[disruption.Key{Namespace: of.Namespace, Name: ref.Name}]
-			if t != nil && ref.Kind == "Metal3MachineTemplate" {
-				pools[i].use(*t)
+			p := &pools[i]
+			ref := p.of.Spec.Template.Spec.InfrastructureRef
+			if t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
+				p.template, p.TemplateHash, p.HostSelector = *t, templateHash(ref.Name), selectorOf(*t)
 			}
 		}
 	}
 	consumer := by(infra, func(m **objects.Metal3Machine) disruption.Key { return keyOf(*m) })
+	inSet := by(sets, func(p *pool) disruption.Key { return p.Key })
+	inDeployment := by(deployments, func(p *pool) disruption.Key { return p.Key })
 	for _, m := range machines {
 		ref := m.Spec.InfrastructureRef
-		key := disruption.Key{Namespace: m.Namespace, Name: ref.Name}
-		if one := consumer[key]; one != nil && ref.Kind == "Metal3Machine" {
-			j.addMachine(m, *one)
+		if one := consumer[disruption.Key{Namespace: m.Namespace, Name: ref.Name}]; one != nil && ref.Kind == "Metal3Machine" {
+			j.addMachine(m, *one, inSet, inDeployment)
 		}
 	}
 	return j
 }
 
-// addMachine finds the host of a Machine. Its Metal3Machine names the host, whose consumer is this Metal3Machine.
-func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
+// addMachine finds the host of a Machine, and its pool. Its Metal3Machine names the host, whose consumer is this Metal3Machine.
+func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine, sets, deployments map[disruption.Key]*pool) {
 	namespace, name, _ := strings.Cut(by.Annotations[hostAnnotation], "/")
 	h := j.byKey[disruption.Key{Namespace: namespace, Name: name}]
 	if h == nil || h.consumer != keyOf(by) {
 		return
 	}
-	h.machine, h.Machine = m, newMachine(m, by)
-	h.DoNotDisrupt = h.DoNotDisrupt || objects.Forbids(m)
+	h.machine, h.Machine, h.DoNotDisrupt = m, newMachine(m, by), h.DoNotDisrupt || objects.Forbids(m)
+	of := h.Machine
+	if of.Pool, of.OtherOwner = ownedBy(m, "MachineSet"); of.Pool == (disruption.Key{}) {
+		return
+	}
+	of.PoolKind, h.pool = disruption.PoolMachineSet, sets[of.Pool]
+	if h.pool == nil {
+		return
+	}
 	var owner disruption.Key
-	h.Machine.Pool, h.Machine.OtherOwner = ownedBy(m, "MachineSet")
-	if h.Machine.Pool == owner {
-		return
-	}
-	h.Machine.PoolKind = disruption.PoolMachineSet
-	if h.pool = j.pool(j.sets, h.Machine.Pool); h.pool == nil {
-		return
-	}
-	if owner, h.Machine.OtherOwner = ownedBy(h.pool.of, "MachineDeployment"); owner != (disruption.Key{}) {
-		h.pool = j.pool(j.deployments, owner)
+	if owner, of.OtherOwner = ownedBy(h.pool.of, "MachineDeployment"); owner != (disruption.Key{}) {
+		h.pool = deployments[owner]
 	}
 	if h.pool != nil {
-		h.Machine.Pool, h.Machine.PoolKind = h.pool.Key, h.pool.Kind
-		h.Machine.Paused = h.Machine.Paused || h.pool.paused()
+		of.Pool, of.PoolKind, of.Paused = h.pool.Key, h.pool.Kind, of.Paused || h.pool.paused()
 	}
-}
-
-// pool finds one by its name; nil: it is not there.
-func (j *join) pool(among []pool, key disruption.Key) *pool {
-	if at := slices.IndexFunc(among, func(p pool) bool { return p.Key == key }); at >= 0 {
-		return &among[at]
-	}
-	return nil
 }
 
 // addNode finds the host of a Node. Names of hosts and nodes of two clusters may be the same, so the host must be in
@@ -108,8 +97,7 @@ func (j *join) addNode(n *node) {
 		h.Faults = append(h.Faults, fmt.Sprintf(fault, h.Node, n.Name))
 		return
 	}
-	h.Node, h.node = n.Name, n
-	h.DoNotDisrupt, h.Storage = h.DoNotDisrupt || n.doNotDisrupt, h.Storage || n.storage
+	h.Node, h.node, h.DoNotDisrupt = n.Name, n, h.DoNotDisrupt || n.doNotDisrupt
 	if h.pool != nil && n.Ready {
 		h.pool.ready = append(h.pool.ready, n)
 	}
@@ -237,13 +225,6 @@ func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
 }
 
 func (p *pool) paused() bool { return p.of.Spec.Paused || objects.Paused(p.of) }
-
-// use completes a pool with the template of its Machines; nil: it is not there, or not Metal3's.
-func (p *pool) use(t *objects.Template) {
-	if t != nil {
-		p.template, p.TemplateHash, p.HostSelector = t, templateHash(t.Name), selectorOf(t)
-	}
-}
 
 // operators are those that the provider knows, in lower case. It knows gt and lt too, which a LabelSelector does not
 // have.

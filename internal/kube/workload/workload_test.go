@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/pem"
@@ -29,34 +30,28 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var blue = disruption.Key{Namespace: "metal3", Name: "blue"}
 
-// management is the throttle's own cluster. It may refuse to show Secrets.
-type management struct {
-	client.Client
-	refused error
-	asked   int
-}
-
-func newManagement() *management {
-	m := &management{}
-	m.Client = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+// management is the throttle's own cluster, with that in the Secret of blue; "": there is none. It may refuse to show Secrets.
+func management(t *testing.T, refused error, kubeconfig string) client.Client {
+	t.Helper()
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-			if m.asked++; m.refused != nil {
-				return m.refused
-			}
-			return c.Get(ctx, key, o, options...)
+			return cmp.Or(refused, c.Get(ctx, key, o, options...))
 		},
 	}).Build()
-	return m
+	if kubeconfig != "" {
+		hold(t, c, kubeconfig)
+	}
+	return c
 }
 
 // hold puts a kubeconfig into the Secret of blue.
-func (m *management) hold(t *testing.T, kubeconfig string) {
+func hold(t *testing.T, c client.Client, kubeconfig string) {
 	t.Helper()
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "metal3", Name: "blue-kubeconfig"}, Data: map[string][]byte{"value": []byte(kubeconfig)}}
-	err := m.Create(t.Context(), s)
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "metal3", Name: "blue-kubeconfig"}, Data: map[string][]byte{"value": []byte(strings.TrimSpace(kubeconfig))}}
+	err := c.Create(t.Context(), s)
 	if apierrors.IsAlreadyExists(err) {
 		s.ResourceVersion = ""
-		err = m.Update(t.Context(), s)
+		err = c.Update(t.Context(), s)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +74,7 @@ func TestWhatGivesNoClient(t *testing.T) {
 		want       string
 	}{
 		"absent":           {nil, "", "there is no Secret blue-kubeconfig"},
-		"empty":            {nil, "-", "cannot be used: it has nothing under the key value"},
+		"empty":            {nil, " ", "cannot be used: it has nothing under the key value"},
 		"forbidden":        {forbidden, "", "the throttle may not get the Secret blue-kubeconfig (docs/planned-work.md, workload clusters)"},
 		"away":             {errors.New("connection refused"), "", "the Secret blue-kubeconfig cannot be read: connection refused"},
 		"garbage":          {nil, "[", "the Secret blue-kubeconfig cannot be used"},
@@ -92,19 +87,15 @@ func TestWhatGivesNoClient(t *testing.T) {
 		"a key":            {nil, kubeconfig(server, "", "client-key: /etc/passwd"), refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newManagement()
-			m.refused = row.refused
-			if row.kubeconfig != "" {
-				m.hold(t, strings.TrimPrefix(row.kubeconfig, "-"))
-			}
+			m := management(t, row.refused, row.kubeconfig)
 			if c, err := workload.New(m, "it").Client(t.Context(), blue); c != nil || err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v, want %s", err, row.want)
 			}
 		})
 	}
-	m := newManagement()
-	if c, err := workload.New(m, "it").Client(t.Context(), disruption.Key{}); err != nil || c != client.Client(m) || m.asked != 0 {
-		t.Errorf("the own cluster: %v, %v, %d requests", c, err, m.asked)
+	m := management(t, forbidden, "")
+	if c, err := workload.New(m, "it").Client(t.Context(), disruption.Key{}); err != nil || c == nil {
+		t.Errorf("the own cluster: %v, %v", c, err)
 	}
 }
 
@@ -118,11 +109,11 @@ func TestCredentialsAreFollowed(t *testing.T) {
 	}))
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	m := newManagement()
+	m := management(t, nil, "")
 	clusters := workload.New(m, "it")
 	made := map[client.Client]bool{}
 	for _, token := range []string{"old", "new"} {
-		m.hold(t, kubeconfig(server.URL, fmt.Sprintf(", certificate-authority-data: %q", base64.StdEncoding.EncodeToString(authority)), "token: "+token))
+		hold(t, m, kubeconfig(server.URL, fmt.Sprintf(", certificate-authority-data: %q", base64.StdEncoding.EncodeToString(authority)), "token: "+token))
 		for range 2 {
 			c, err := clusters.Client(t.Context(), blue)
 			if err != nil {

@@ -39,7 +39,7 @@ var testLibraries = []string{
 // testPackages may be imported by every _test.go file outside pkg/api: the words and
 // the fakes that tests run against.
 var testPackages = []string{
-	"pkg/api", "pkg/ironic", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/ironicsuite", "internal/rig/nodes",
+	"pkg/api", "pkg/ironic", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/nodes",
 }
 
 // table is the import table (docs/dev/architecture.md). Packages that are agreed and not
@@ -167,14 +167,13 @@ var table = map[string]imports{
 	},
 
 	// What tests and the demo run against.
-	"internal/rig/draw":        {},
-	"internal/rig/fakeironic":  {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
-	"internal/rig/bmo":         {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}},
-	"internal/rig/fakebmo":     {house: []string{"internal/rig/bmo", "internal/rig/draw", "pkg/ironic", "pkg/api"}},
-	"internal/rig/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
-	"internal/rig/nodes":       {house: []string{"pkg/ironic"}},
-	"internal/rig/realironic":  {house: []string{"internal/rig/child"}},
-	"internal/rig/child":       {},
+	"internal/rig/draw":       {},
+	"internal/rig/fakeironic": {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
+	"internal/rig/bmo":        {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}},
+	"internal/rig/fakebmo":    {house: []string{"internal/rig/bmo", "internal/rig/draw", "pkg/ironic", "pkg/api"}},
+	"internal/rig/nodes":      {house: []string{"pkg/ironic"}},
+	"internal/rig/realironic": {house: []string{"internal/rig/child"}},
+	"internal/rig/child":      {},
 	"internal/rig/realkube": {
 		house:   []string{"internal/rig/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
@@ -193,14 +192,11 @@ var table = map[string]imports{
 	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
 	"internal/rig/simulate": {
 		house: []string{
-			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
+			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure",
 			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
-		tests:   []string{"internal/rig/svg/svgtest"},
 	},
-	"internal/rig/svg":         {tests: []string{"internal/rig/svg/svgtest"}},
-	"internal/rig/svg/svgtest": {house: []string{"internal/rig/svg"}}, // tests as a library
 	"internal/rig/soak": {
 		house: []string{
 			"internal/kube/lead", "internal/rig/fakeironic",
@@ -227,11 +223,9 @@ var table = map[string]imports{
 	"hack/size":             {},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
-		house:   []string{"hack/release/chart"},
-		outside: []string{"github.com/google/go-containerregistry/pkg", "golang.org/x/crypto/x509roots/fallback/bundle"},
-		tests:   []string{"go.yaml.in/yaml/v3", "helm.sh/helm/v3/pkg"},
+		outside: []string{"github.com/google/go-containerregistry/pkg", "golang.org/x/crypto/x509roots/fallback/bundle", "helm.sh/helm/v3/pkg"},
+		tests:   []string{"go.yaml.in/yaml/v3"},
 	},
-	"hack/release/chart":   {outside: []string{"go.yaml.in/yaml/v3"}},
 	"hack/bench/gobreaker": {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
 		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
@@ -239,6 +233,7 @@ var table = map[string]imports{
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
 	},
+	"e2e/suite": {tests: []string{"internal/rig/child", "internal/rig/fakeironic", "internal/rig/realironic"}},
 	"e2e/bmo": {
 		tests: []string{"internal/rig/child", "internal/rig/realironic", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},

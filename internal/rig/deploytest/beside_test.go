@@ -79,6 +79,7 @@ func TestBesideBMOItStaysAsItIs(t *testing.T) {
 			t.Errorf("%s: kubectl logs shows %q instead of BMO", name, shown)
 		}
 		after.Spec.Template.Annotations = nil
+		delete(after.Spec.Template.Labels, "ironic-throttle.metal3.io/metrics") // what the Service looks for
 		pod.Containers = slices.DeleteFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == throttle })
 		pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, throttle) })
 		want := map[string]string{"IRONIC_THROTTLE_URL": "http://127.0.0.1:8087"}

@@ -74,10 +74,15 @@ func TestCertificateIsForTheServices(t *testing.T) {
 			return
 		}
 		certificates++
-		var want []string
-		for _, o := range m.kind("Service") {
-			name := o.Name + "." + o.Namespace + ".svc"
+		var want []string // those of all Services that there could be
+		for _, service := range []string{"api", "gateway", "metrics"} {
+			name := throttle + "-" + service + "." + m.system(t) + ".svc"
 			want = append(want, name, name+".cluster.local")
+		}
+		for _, o := range m.kind("Service") {
+			if !slices.Contains(want, o.Name+"."+o.Namespace+".svc") {
+				t.Errorf("the certificate is not for %s", o)
+			}
 		}
 		var got []string
 		for _, name := range spec(m.one(t, "Certificate", throttle))["dnsNames"].([]any) {

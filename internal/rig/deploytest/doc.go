@@ -3,9 +3,7 @@
 // which serve starts with, that its pods keep to the strictest of Kubernetes' pod
 // security profiles, and that ports, names and rights agree with each other.
 //
-// testdata holds the combinations, each a kustomization as a user would write it, and
-// in golden what they build; go test ./internal/rig/deploytest -update writes those anew,
-// and the difference is what a change does to who deploys. testdata/bmo is a stand-in
-// of the operator's own manifests. Whether a real API server takes the result is a
-// matter of e2e/kube.
+// testdata holds the combinations, each a kustomization as a user would write it; testdata/bmo
+// is a stand-in of the operator's own manifests. Whether a real API server takes the result is
+// a matter of e2e/kube.
 package deploytest

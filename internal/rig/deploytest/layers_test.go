@@ -51,10 +51,10 @@ func written(t *testing.T, text string) manifest {
 func TestYourSettingsWin(t *testing.T) {
 	seen := map[string]bool{}
 	for name, layout := range map[string]string{
-		"alone": "resources: [DEPLOY/base]\ncomponents:\n" + components("kubernetes", "irso", "namespace-scoped", "high-availability",
-			"gateway-service", "api-service", "monitoring", "planner", "planner-execute"),
-		"beside BMO": "resources: [CASES/operator, DEPLOY/settings]\ncomponents:\n" + components("sidecar", "sidecar-kubernetes", "sidecar-irso",
-			"namespace-scoped", "gateway", "sidecar-monitoring", "planner", "planner-execute"),
+		"alone": "resources: [DEPLOY/base]\ncomponents:\n" + components("kubernetes", "irso", "high-availability",
+			"gateway-service", "api-service", "monitoring", "planner-execute") + oneNamespace,
+		"beside BMO": "resources: [CASES/operator, DEPLOY/settings]\ncomponents:\n" + components("sidecar", "kubernetes", "irso",
+			"gateway", "monitoring", "planner-execute") + oneNamespace,
 	} {
 		var theirs corev1.ConfigMap
 		for _, o := range written(t, layout).kind("ConfigMap") {
@@ -86,6 +86,8 @@ func TestYourSettingsWin(t *testing.T) {
 		}
 	}
 }
+
+const oneNamespace = "transformers: [DEPLOY/one-namespace]\n"
 
 func components(names ...string) string {
 	var b strings.Builder

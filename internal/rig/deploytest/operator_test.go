@@ -165,7 +165,7 @@ func workers(t *testing.T, b find.BMO) api.Operator {
 // TestBesideBMOsOwnManifestsInOneBuild: what kustomize calls BMO's ConfigMap and Secret reaches
 // the throttle too.
 func TestBesideBMOsOwnManifestsInOneBuild(t *testing.T) {
-	const ours = "components:\n- DEPLOY/components/sidecar\n- DEPLOY/components/sidecar-kubernetes\n"
+	const ours = "components:\n- DEPLOY/components/sidecar\n- DEPLOY/components/kubernetes\n"
 	for name, components := range map[string]string{
 		"config/default": ours + "- DEPLOY/components/gateway\n",
 		"metal3-dev-env": ours + "- DEPLOY/components/basic-auth\n- DEPLOY/components/tls\n- DEPLOY/components/gateway\n",

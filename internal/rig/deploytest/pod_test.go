@@ -101,27 +101,24 @@ func TestNoSecrets(t *testing.T) {
 // leaderLabel is what the leader puts on its own pod (LH-42).
 const leaderLabel = "ironic-throttle.metal3.io/role"
 
-// TestServicesLeadToTheLeader where there is an election; else nobody has the label.
-// What is scraped are all replicas.
+// TestServicesLeadToTheLeader: without an election the pod has the label from the start. What is
+// scraped are all replicas.
 func TestServicesLeadToTheLeader(t *testing.T) {
 	led := 0
 	each(t, func(t *testing.T, m manifest) {
 		d, _ := m.deployment(t)
-		if _, ok := d.Spec.Template.Labels[leaderLabel]; ok {
-			t.Error("each pod has the label from the start")
-		}
-		want := ""
-		if settingsOf(t, m)["IRONIC_THROTTLE_LEADER_ELECT"] == "true" {
-			want = "leader"
+		elects := settingsOf(t, m)["IRONIC_THROTTLE_LEADER_ELECT"] == "true"
+		if role := d.Spec.Template.Labels[leaderLabel]; !sidecar(d) && (role == "") != elects {
+			t.Errorf("each pod has the role %q from the start; is one elected: %t", role, elects)
 		}
 		for _, o := range m.kind("Service") {
 			var s corev1.Service
 			o.into(t, &s)
 			metrics := s.Labels["app.kubernetes.io/component"] == "metrics"
-			if metrics && s.Spec.Selector[leaderLabel] != "" || !metrics && s.Spec.Selector[leaderLabel] != want {
-				t.Errorf("%s chooses %v, and the leader is %q", o, s.Spec.Selector, want)
+			if (s.Spec.Selector[leaderLabel] == "leader") == metrics {
+				t.Errorf("%s chooses %v", o, s.Spec.Selector)
 			}
-			if !metrics && want != "" {
+			if !metrics && elects {
 				led++
 			}
 		}

@@ -51,8 +51,8 @@ func TestReleasedBMOGoesThroughTheGateway(t *testing.T) {
 		name, endpoint  string // that the throttle goes by
 		credentialsFrom string // for BMO
 	}{
-		"default":  {[]string{"sidecar", "sidecar-kubernetes", "gateway"}, "", "http://172.22.0.2:6385/v1/", ""},
-		"use-irso": {[]string{"sidecar", "sidecar-kubernetes", "sidecar-irso", "gateway"}, "ironic", "", "ironic-credentials"},
+		"default":  {[]string{"sidecar", "kubernetes", "gateway"}, "", "http://172.22.0.2:6385/v1/", ""},
+		"use-irso": {[]string{"sidecar", "kubernetes", "irso", "gateway"}, "ironic", "", "ironic-credentials"},
 	} {
 		t.Run(config, func(t *testing.T) {
 			m := written(t, "resources: [RELEASED/config/"+config+", DEPLOY/settings]\ncomponents:\n"+components(row.components...))

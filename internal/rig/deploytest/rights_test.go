@@ -100,6 +100,8 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		add("metal3.io/baremetalhosts * list")
 		add("metal3.io/baremetalhosts * watch")
 		add("/events * create")
+		add("cluster.x-k8s.io/machines * list")
+		add("cluster.x-k8s.io/machinehealthchecks * list")
 	}
 	if k.Leader.Elect {
 		for _, what := range []string{"* create", k.Leader.LeaseName + " get", k.Leader.LeaseName + " update"} {
@@ -117,9 +119,6 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		for _, what := range []string{"* create", name + " get", name + " update"} {
 			lines = append(lines, k.Namespace+" /configmaps "+what)
 		}
-	}
-	if slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-cluster-api" }) { // no setting
-		lines = append(lines, "cluster cluster.x-k8s.io/machinehealthchecks * list", "cluster cluster.x-k8s.io/machines * list", "cluster /events * create")
 	}
 	if c.Disruption.On() {
 		lines = append(lines, plannerRights...)
