@@ -219,8 +219,6 @@ var table = map[string]imports{
 	// The house itself.
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/mutants":          {},
-	"hack/soak":             {house: []string{"internal/rig/soak"}},
-	"hack/sabotage":         {},
 	"hack/size":             {},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
