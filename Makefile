@@ -47,8 +47,7 @@ SEED        ?= 1
 SEEDS       ?= 2
 FUZZTIME    ?= 20s
 FUZZ        ?= .
-PKG         ?= ./pkg/slots ./pkg/fairshare ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/admission ./pkg/disruption ./internal/gateway/classify ./internal/gateway
-MUTANTS     ?= 100
+PKG         ?= ./pkg/slots
 BENCH       ?=
 BMO_SRC     ?=
 RELEASE_FLAGS ?=
@@ -124,7 +123,7 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # with it. What takes longest begins first.
 SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./hack/mutants
+UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 
@@ -201,8 +200,8 @@ fuzz: ## Each fuzz test for a while (FUZZTIME=20s; FUZZ=a part of its name)
 	    echo "$$dir $$f"; $(GO) -C $$dir test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x .; \
 	  done; done
 
-mutants: ## What the tests do not notice of MUTANTS=100 small faults in each core package (PKG=./pkg/slots, SEED=1; MUTANTS=0 is all)
-	$(GO) run ./hack/mutants -n $(MUTANTS) -seed $(SEED) $(PKG)
+mutants: ## What the tests of PKG=./pkg/slots do not notice of small faults in it (gremlins; minutes)
+	GOFLAGS=-short $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash $(PKG)
 
 bench: ## Speed against its targets, in one run (BENCH=regexp: Go benchmarks of that name)
 ifeq ($(BENCH),)

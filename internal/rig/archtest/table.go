@@ -216,7 +216,6 @@ var table = map[string]imports{
 
 	// The house itself.
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
-	"hack/mutants":          {},
 	"hack/size":             {},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
