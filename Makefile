@@ -45,6 +45,7 @@ SOAK        ?= 10000
 WORKERS     ?= 2
 LAWS        ?= 100000
 SEED        ?= 1
+SEEDS       ?= 2
 FUZZTIME    ?= 20s
 FUZZ        ?= .
 PKG         ?= ./pkg/slots ./pkg/fairshare ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/admission ./pkg/disruption ./internal/gateway/classify ./internal/gateway
@@ -126,7 +127,7 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # with it. What takes longest begins first.
 SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./internal/rig/svg ./hack/mutants
+UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./hack/mutants
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 
@@ -160,10 +161,10 @@ test-raced: $(TESTSUM)
 manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not
 	$(GOTEST) -vet=off $(TESTFLAGS) $(MANIFESTS)
 
-search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one, estimates and examples that are wrong (SEARCH=10000, from SEED=1; LAWS=100000)
+search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one, examples that are wrong (SEARCH=10000, from SEED=1; LAWS=100000)
 	$(LOUD) -timeout 120m -count=1 -run 'Law|ChangeNothing' ./pkg/slots ./pkg/admission \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
-	$(LOUD) -timeout 60m -count=1 -run '^TestTheExpectedWaits|^TestPagesShow' ./internal/rig/simulate -args -simulate.everything
+	$(LOUD) -timeout 60m -count=1 -run '^TestPagesShow' ./internal/rig/simulate -args -simulate.everything
 	$(LOUD) -timeout 60m -count=1 -run '^TestNoPlan|^TestPlansSave|^TestPlacementsHold|^TestTheJudge' ./pkg/disruption \
 	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
 	$(LOUD) -timeout 30m -count=1 -run '^TestNamesThatMove' \
@@ -181,8 +182,8 @@ attack: $(TESTSUM) ## The real process in 384 MiB, attacked with real hosts at w
 longrun: $(TESTSUM) ## The real process for long, with hosts, faults and changed settings: what it holds stays flat (LONGRUN=30m)
 	$(LOUD) -timeout 0 -count=1 -run StaysFlat ./internal/rig/attack -args -attack.longrun=$(LONGRUN)
 
-storms: $(TESTSUM) ## Storms of up to 20,000 hosts in virtual time, with ten seeds and by both ways in, held against their bounds
-	$(LOUD) -timeout 120m -count=1 -run '^TestStormsKeep' ./internal/rig/simulate -args -storms.whole -storms.seeds=10
+storms: $(TESTSUM) ## Storms of up to 20,000 hosts in virtual time, by both ways in, held against their bounds (SEEDS=2)
+	$(LOUD) -timeout 120m -count=1 -run '^TestStormsKeep' ./internal/rig/simulate -args -storms.whole -storms.seeds=$(SEEDS)
 
 size: ## Lines of each room, of the product and of its tests, beside what they may be
 	@$(GO) run ./hack/size

@@ -84,19 +84,23 @@ func (l *Ledger) observe(mark ironic.Mark, n ironic.Node, keep bool) *Host {
 		l.seenBusy(h)
 	} else {
 		l.seenIdle(h, unseen)
-		h.Node = l.shared(h.Node)
+		h.Node = l.shared(h.Node, before)
 	}
 	l.update(h)
 	return h
 }
 
 // shared returns one node for all idle ones that differ in nothing that matters any more: a hundred thousand of them wait.
-func (l *Ledger) shared(n *ironic.Node) *ironic.Node {
+// Most are as they were before.
+func (l *Ledger) shared(n, before *ironic.Node) *ironic.Node {
 	if n.State.Failed() || n.LastError != "" {
 		return n
 	}
 	same := ironic.Node{
 		State: n.State, ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface, AgentURL: n.AgentURL, Locked: n.Locked,
+	}
+	if before != nil && *before == same {
+		return before
 	}
 	if l.idle[same] == nil {
 		if len(l.idle) >= maxShared {

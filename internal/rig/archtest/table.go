@@ -193,14 +193,11 @@ var table = map[string]imports{
 	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
 	"internal/rig/simulate": {
 		house: []string{
-			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
+			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure",
 			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
-		tests:   []string{"internal/rig/svg/svgtest"},
 	},
-	"internal/rig/svg":         {tests: []string{"internal/rig/svg/svgtest"}},
-	"internal/rig/svg/svgtest": {house: []string{"internal/rig/svg"}}, // tests as a library
 	"internal/rig/soak": {
 		house: []string{
 			"internal/kube/lead", "internal/rig/fakeironic",

@@ -14,8 +14,7 @@ seconds, and the same flags print the same bytes.
 
 --limit, --policy and --seed take several values: every storm of the comparison is a
 column of the table, or with -o json an object on a line of its own. --plot draws
-slots in use over time, waits, and with several limits the makespan against them, as
-FILE.svg or as a page, FILE.html.
+the hosts that work over time, for up to six storms; --csv writes all there is over time.
 
 With --boot-capacity, what your network can boot at once, a larger limit can be a
 worse one, as in life. Without it each limit has a network made for it. --boot-model
@@ -24,7 +23,7 @@ the middle of the storm.
 
 --limit-mode adaptive lets the throttle find the limit below --limit, as
 IRONIC_THROTTLE_LIMIT_MODE does; fixed,adaptive shows both side by side. The picture
-then shows the limit in force, hosts that boot at once, and boots that were lost.
+then shows the limit in force.
 
 --scenario lets something go wrong with many hosts at once: an image that is bad, a
 rack that is dead, BMCs that come and go, hosts that hang for ever. --breaker on,off and
@@ -40,10 +39,10 @@ throttle is among the policies it alone decides about 0 or 1: that the others
 break the limit is what the comparison is for.`
 
 const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo
-  ironic-throttle-lab simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
+  ironic-throttle-lab simulate --limit 10,20,40,80 --boot-capacity 30 --plot limits.svg
   ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,bmo --trouble bmo@1h+5m -o json
   ironic-throttle-lab simulate --scenario bad-image --breaker on,off
-  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m --plot limit.svg`
+  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m --csv boots.csv`
 
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()
@@ -55,7 +54,7 @@ func (p *process) simulateCommand() *cobra.Command {
 				return err
 			}
 			results, err := g.Run(cmd.Context(), simulate.Output{
-				Stdout: p.Stdout, Stderr: p.Stderr, Terminal: cli.Terminal(p.Stderr), JSON: p.JSON, Version: cli.Version(),
+				Stdout: p.Stdout, Stderr: p.Stderr, Terminal: cli.Terminal(p.Stderr), JSON: p.JSON,
 			})
 			switch {
 			case err != nil:

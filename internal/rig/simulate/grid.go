@@ -27,11 +27,10 @@ type Grid struct {
 	Breaker  []string
 	Holdoffs []time.Duration
 	Plot     string // file for a picture, "" for none
+	CSV      string // file for all figures over time, "" for none
 
 	troubles []string
 	flags    *pflag.FlagSet // nil when there is no command line
-	speed    float64
-	keep     bool
 }
 
 // DefaultGrid is one storm with the throttle.
@@ -56,7 +55,8 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&g.Policies, "policy", g.Policies, "what decides: throttle or bmo (its present rule); both are compared")
 	fs.DurationVar(&g.Duration, "duration", g.Duration, "end after so much time; 0: when all hosts are through")
 	fs.UintSliceVar(&g.Seeds, "seed", g.Seeds, "decides everything that is drawn; may be given several times")
-	fs.StringVar(&g.Plot, "plot", g.Plot, "draw a picture into this `file`.svg or .html")
+	fs.StringVar(&g.Plot, "plot", g.Plot, "draw the hosts that work over time into this `file`.svg")
+	fs.StringVar(&g.CSV, "csv", g.CSV, "write what works, boots and is lost, every five seconds, into this `file`")
 	fs.IntSliceVar(&g.Sizes, "tenant-hosts", g.Sizes, "hosts of each tenant, such as 1000,30,30, instead of --hosts and --tenants")
 	fs.Var(&g.Work, "work", "how long a host works, such as 10m-60m: one deployment; 0s: its whole life")
 	fs.IntVar(&g.FailTries, "fail-tries", g.FailTries, "deployments of a broken host that fail")
@@ -74,11 +74,6 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&g.Waves, "waves", g.Waves, "parts in which the hosts come")
 	fs.DurationVar(&g.WaveEvery, "wave-every", g.WaveEvery, "time between two parts")
 	g.failureFlags(fs)
-	fs.Float64Var(&g.speed, "speed", 0, "no meaning here: taken for the sake of demo's command lines")
-	fs.BoolVar(&g.keep, "keep", false, "no meaning here: taken for the sake of demo's command lines")
-	for _, name := range []string{"speed", "keep"} {
-		fs.Lookup(name).Hidden = true
-	}
 }
 
 // most storms of one comparison.
@@ -131,9 +126,7 @@ func (g *Grid) Validate() error {
 	if err := g.modeFaults(); err != nil {
 		errs = append(errs, err)
 	}
-	if err := g.plotError(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, g.fileErrors()...)
 	return errors.Join(g.stormFaults(errs)...)
 }
 
@@ -173,18 +166,17 @@ func doubled[T comparable](all []T) string {
 	return ""
 }
 
-// plotError tells what is wrong with the name of the picture.
-func (g *Grid) plotError() error {
-	if g.Plot == "" {
-		return nil
+// fileErrors tells what is wrong with the names of files.
+func (g *Grid) fileErrors() (errs []error) {
+	if g.Plot != "" && filepath.Ext(g.Plot) != ".svg" {
+		errs = append(errs, fmt.Errorf("--plot %s: must end in .svg", g.Plot))
 	}
-	if !slices.Contains([]string{".svg", ".html"}, filepath.Ext(g.Plot)) {
-		return fmt.Errorf("--plot %s: must end in .svg or .html", g.Plot)
+	for flag, name := range map[string]string{"plot": g.Plot, "csv": g.CSV} {
+		if info, err := os.Stat(filepath.Dir(name)); name != "" && (err != nil || !info.IsDir()) {
+			errs = append(errs, fmt.Errorf("--%s %s: its folder must be there", flag, name))
+		}
 	}
-	if info, err := os.Stat(filepath.Dir(g.Plot)); err != nil || !info.IsDir() {
-		return fmt.Errorf("--plot %s: its folder must be there", g.Plot)
-	}
-	return nil
+	return errs
 }
 
 // Storms lists what is to be played: by limit, then policy, breaker, hold-off, limit mode and seed.
@@ -212,7 +204,7 @@ func (g *Grid) guards(policy measure.Policy) []Options {
 	for _, word := range g.Breaker {
 		for _, holdoff := range g.Holdoffs {
 			o := g.Options
-			o.Policy, o.Holdoff, o.Record = policy, holdoff, g.Plot != ""
+			o.Policy, o.Holdoff, o.Record = policy, holdoff, g.Plot+g.CSV != ""
 			if word == breakerOff {
 				o.Breakers = nil
 			}

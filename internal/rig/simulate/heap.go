@@ -19,7 +19,6 @@ const (
 	evMended               // and ends
 	evWave                 // a wave of hosts comes
 	evCapacity             // the site can boot more or fewer hosts from now on
-	evLimit                // FirstFor is over
 )
 
 // event is something that happens at a virtual moment. Events of one moment

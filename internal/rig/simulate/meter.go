@@ -57,7 +57,6 @@ type waited struct {
 func (m *meter) init(s *sim) {
 	m.s = s
 	m.tenants = make([]tenantMeter, len(s.opt.sizes()))
-	m.sizing.init(s.opt.Learned)
 }
 
 func (m *meter) begin() {
@@ -245,7 +244,7 @@ func (m *meter) result(why string) Result {
 	m.sizing.fill(s, &r)
 	r.Estimates = m.told.result()
 	r.played = time.Duration(s.now - m.begun)
-	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits, site: s.opt.bootSite()}
+	r.series = m.series
 	return r
 }
 

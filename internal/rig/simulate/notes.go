@@ -8,10 +8,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 )
 
-// ownNetwork is what a picture and stderr say of limits that each have a network
-// made for them.
-const ownNetwork = "each limit has a network made for it, so a larger limit always looks better"
-
 // growing tells whether limits are compared that each have a network of their own.
 func (g *Grid) growing() bool { return len(g.Limits) > 1 && g.BootCapacity == 0 }
 
@@ -20,7 +16,8 @@ func (g *Grid) growing() bool { return len(g.Limits) > 1 && g.BootCapacity == 0 
 func (g *Grid) before() []string {
 	var out []string
 	if g.growing() {
-		out = append(out, "without --boot-capacity "+ownNetwork+"; tell what yours can boot at once, such as --boot-capacity 30")
+		out = append(out, "without --boot-capacity each limit has a network made for it, so a larger limit always looks better; "+
+			"tell what yours can boot at once, such as --boot-capacity 30")
 	}
 	if g.turnsDiffer() && !slices.Contains(g.Policies, string(measure.PolicyThrottle)) {
 		out = append(out, "--tenant-weights, --failing-threshold and --failing-cap are settings of the policy throttle: they change no decision here")

@@ -9,7 +9,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // Options say which storm is played and who decides. DefaultOptions is the place
@@ -26,13 +25,6 @@ type Options struct {
 	Policy  measure.Policy
 	// Adaptive lets the throttle find the limit; Limit is the most then.
 	Adaptive bool
-	// Learned is what the throttle knows of the limit at the begin, from a storm that ended before Later.
-	Learned sizing.State
-	// Later is how much later than usual the storm begins.
-	Later time.Duration
-	// FirstLimit is the limit for the FirstFor of the storm, of a fixed Limit of the throttle alone; 0: Limit is.
-	FirstLimit int
-	FirstFor   time.Duration
 	// Duration ends the storm after so much time; 0 is when all hosts are
 	// through.
 	Duration time.Duration
@@ -85,7 +77,7 @@ type Options struct {
 	Waves     int
 	WaveEvery time.Duration
 
-	// Record keeps what a picture needs.
+	// Record keeps what --plot and --csv need.
 	Record bool
 }
 

@@ -61,14 +61,6 @@ func (c BootChange) String() string {
 	return fmt.Sprintf("%d@%v", c.Capacity, c.At)
 }
 
-// words tells a change as a picture does.
-func (c BootChange) words() string {
-	if c.Capacity == NoBootLimit {
-		return fmt.Sprintf("any number after %v", c.At)
-	}
-	return fmt.Sprintf("%d after %v", c.Capacity, c.At)
-}
-
 // Set implements pflag.Value.
 func (c *BootChange) Set(text string) error {
 	capacity, at, ok := strings.Cut(text, "@")

@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"bytes"
@@ -15,13 +15,15 @@ import (
 var example = regexp.MustCompile("(?ms)^```console\n\\$ (?:bin/)?ironic-throttle-lab simulate (--[^\n]*)\n([^$].*?)```")
 
 // everything plays all that make search does, where make test plays a part.
-var everything = flag.Bool("simulate.everything", false, "play all storms of the pages, and those of the expected waits with three seeds")
+var everything = flag.Bool("simulate.everything", false, "play all storms of the pages")
 
 // TestPagesShowWhatIsPrinted plays the storms of the pages: their tables are those that a
 // reader gets who types the same. make test plays those of one storm.
 func TestPagesShowWhatIsPrinted(t *testing.T) {
-	whole(t)
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("storms of the pages")
+	}
 	printed := map[string]string{}
 	plots := t.TempDir()
 	pictures := map[string]string{ // by the arguments that draw them
@@ -44,15 +46,13 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 				if name := pictures[args]; name != "" {
 					line += " --plot " + filepath.Join(plots, name)
 				}
-				g, err := parse(line)
-				if err != nil {
+				if g, err := parse(line); err != nil {
 					t.Fatal(err)
-				}
-				if len(g.Storms()) > 1 && !*everything {
+				} else if len(g.Storms()) > 1 && !*everything {
 					delete(pictures, args)
 					continue
 				}
-				printed[args] = prints(t, g)
+				_, printed[args], _ = run(t, line, false)
 			}
 			lines := strings.Split(printed[args], "\n")
 			for _, shown := range strings.Split(strings.TrimSpace(block[2]), "\n") {
@@ -97,14 +97,4 @@ func indexOf(lines []string, line string) int {
 		}
 	}
 	return -1
-}
-
-// prints is the standard output of simulate.
-func prints(t *testing.T, g Grid) string {
-	t.Helper()
-	var out, progress bytes.Buffer
-	if _, err := g.Run(t.Context(), Output{Stdout: &out, Stderr: &progress}); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
 }

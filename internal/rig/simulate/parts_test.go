@@ -1,64 +1,11 @@
 package simulate
 
 import (
-	"cmp"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
-
-func TestAgendaIsInOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var a agenda
-		var want []event
-		for i := range rapid.IntRange(0, 200).Draw(t, "events") {
-			e := event{at: rapid.Int64Range(0, 20).Draw(t, "at"), seq: uint64(i), kind: kind(rapid.IntRange(0, 3).Draw(t, "kind"))}
-			a.push(e)
-			want = append(want, e)
-			if len(want) > 3 && rapid.Bool().Draw(t, "pop") {
-				slices.SortFunc(want, order)
-				if got, _ := a.pop(); got != want[0] {
-					t.Fatalf("popped %+v, want %+v", got, want[0])
-				}
-				want = want[1:]
-			}
-		}
-		slices.SortFunc(want, order)
-		for _, w := range want {
-			if got, ok := a.pop(); !ok || got != w {
-				t.Fatalf("popped %+v, want %+v", got, w)
-			}
-		}
-		if _, ok := a.pop(); ok {
-			t.Fatal("more comes out than went in")
-		}
-	})
-}
-
-func order(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) }
-
-func TestRing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var r ring
-		r.init(8)
-		var want []int
-		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
-			if len(want) < 8 && (len(want) == 0 || rapid.Bool().Draw(t, "push")) {
-				r.push(i)
-				want = append(want, i)
-			} else {
-				if got := r.pop(); got != want[0] {
-					t.Fatalf("popped %d, want %d", got, want[0])
-				}
-				want = want[1:]
-			}
-			if r.len() != len(want) {
-				t.Fatalf("holds %d, want %d", r.len(), len(want))
-			}
-		}
-	})
-}
 
 // TestIntegralOverAGatedClock compares with a sum over every single moment.
 func TestIntegralOverAGatedClock(t *testing.T) {

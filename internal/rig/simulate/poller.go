@@ -171,7 +171,6 @@ func (p *poller) observe() {
 	p.pause()
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
 	p.s.meter.sizing.follow(p.s)
-	p.s.meter.fair.compare(&p.s.meter)
 }
 
 func (p *poller) fail() {

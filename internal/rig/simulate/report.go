@@ -1,10 +1,13 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync/atomic"
 	"text/tabwriter"
@@ -16,9 +19,8 @@ import (
 // Stderr.
 type Output struct {
 	Stdout, Stderr io.Writer
-	Terminal       bool   // Stderr is one: progress is a bar there
-	Version        string // of the program, for the picture
-	JSON           bool   // one JSON object a line, instead of a table
+	Terminal       bool // Stderr is one: progress is a bar there
+	JSON           bool // one JSON object a line, instead of a table
 }
 
 // say prints notes for whoever started the comparison.
@@ -72,12 +74,23 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 	if left := len(storms) - len(results); left > 0 {
 		return results, fmt.Errorf("interrupted: %d of %d storms did not end and are left out", left, len(storms))
 	}
-	if g.Plot != "" {
-		if err := g.writePicture(out.Version, results); err != nil {
-			return results, fmt.Errorf("--plot %s: %w", g.Plot, err)
-		}
+	return results, errors.Join(g.write("plot", g.Plot, writeSVG, results), g.write("csv", g.CSV, writeCSV, results))
+}
+
+// write makes the file of a flag, if it is given.
+func (g *Grid) write(flag, name string, as func(io.Writer, []Result) error, results []Result) error {
+	if name == "" {
+		return nil
 	}
-	return results, nil
+	var text bytes.Buffer
+	err := as(&text, results)
+	if err == nil {
+		err = os.WriteFile(name, text.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s %s: %w", flag, name, err)
+	}
+	return nil
 }
 
 // Failed tells whether a comparison ends in a no: the limit did not hold, or a
@@ -100,13 +113,17 @@ func WriteTable(out io.Writer, results []Result) error {
 	if len(results) <= columns {
 		return writeColumns(out, results)
 	}
-	for _, limit := range valuesOf(results, func(r Result) int { return r.Limit }) {
-		own := filter(results, func(r Result) bool { return r.Limit == limit })
-		for part := range slices.Chunk(own, columns) {
+	for len(results) > 0 { // those of one limit are neighbours
+		n := slices.IndexFunc(results, func(r Result) bool { return r.Limit != results[0].Limit })
+		if n < 0 {
+			n = len(results)
+		}
+		for part := range slices.Chunk(results[:n], columns) {
 			if err := writeColumns(out, part); err != nil {
 				return err
 			}
 		}
+		results = results[n:]
 	}
 	return nil
 }

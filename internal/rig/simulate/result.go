@@ -47,7 +47,7 @@ type Result struct {
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
 	healthy  bool          // all hosts that are not broken were through
 	played   time.Duration // since the begin of the storm
-	trace    trace
+	series   []point       // where Options.Record is set
 }
 
 // PoolWaits are the waits of the hosts of one pool, from wanting a work to Ironic's yes.

@@ -55,10 +55,9 @@ type sim struct {
 type requests struct{ all, lists, asks int }
 
 func newSim(o Options) (*sim, error) {
-	begin := epoch.Add(o.Later)
-	s := &sim{opt: o, now: begin.UnixNano(), clock: begin, learned: o.Learned, hosts: newFleet(&o), byUUID: map[string]int{}, tenants: map[string]int{}}
+	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int{}, tenants: map[string]int{}}
 	var err error
-	if s.world, err = newWorld(&o, s.hosts, begin); err != nil {
+	if s.world, err = newWorld(&o, s.hosts, epoch); err != nil {
 		return nil, err
 	}
 	for i := range s.hosts {
@@ -168,8 +167,6 @@ func (s *sim) handle(e event) error {
 		s.wave(e.who)
 	case evCapacity:
 		return s.world.SetOverload(s.clock, s.opt.overload(s.opt.BootChange.Capacity))
-	case evLimit:
-		return s.relimit()
 	case evSample:
 		s.meter.sample()
 		s.after(samplePeriod, event{kind: evSample})
@@ -204,9 +201,6 @@ func (s *sim) begin() {
 	}
 	if c := s.opt.BootChange; c.Capacity != 0 {
 		s.after(c.At, event{kind: evCapacity})
-	}
-	if s.opt.FirstLimit > 0 {
-		s.after(s.opt.FirstFor, event{kind: evLimit})
 	}
 	if s.opt.Record {
 		s.after(0, event{kind: evSample})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -22,11 +21,6 @@ type Sizing struct {
 	LimitVerdict     string `json:"limitVerdict"`  // api.SizingUnknown and so on
 	LimitEvidence    string `json:"limitEvidence"` // why, in a sentence
 
-	// Begun is when the storm began. Learned is what the throttle knows at the end; Windows are those that it has judged, in order, where the
-	// limit is adaptive.
-	Begun   time.Time       `json:"-"`
-	Learned sizing.State    `json:"-"`
-	Windows []sizing.Window `json:"-"`
 }
 
 // words of --limit-mode.
@@ -42,31 +36,13 @@ func (o *Options) sizingFaults() []error {
 	if o.Adaptive && o.Policy != measure.PolicyThrottle {
 		errs = append(errs, fmt.Errorf("--limit-mode %s: goes with --policy throttle alone, no other rule changes its limit", limitAdaptive))
 	}
-	if o.FirstLimit != 0 && (o.FirstLimit < 1 || o.FirstLimit > o.Limit || o.FirstFor < 0 || o.Adaptive || o.Policy != measure.PolicyThrottle || len(o.Troubles)+len(o.PoolLimits) > 0) {
-		errs = append(errs, fmt.Errorf("first limit %d for %v: must be 1 to the limit for 0s or more, of a fixed one of the throttle, without troubles and limits of groups", o.FirstLimit, o.FirstFor))
-	}
-	if o.Later < 0 || o.Later > longestTrouble {
-		errs = append(errs, fmt.Errorf("later %v: must be 0s to 10000h", o.Later))
-	}
 	return errs
 }
 
-// moves reports whether the limit in force changes.
-func (o *Options) moves() bool { return o.Adaptive || o.FirstLimit > 0 }
-
 // sizingMeter follows the limit.
 type sizingMeter struct {
-	limit   integral // in force
-	base    int64    // its sum when the storm began
-	windows []sizing.Window
-	last    time.Time // when the last known window ended
-}
-
-// init makes the windows of an earlier storm no part of this one.
-func (z *sizingMeter) init(learned sizing.State) {
-	if known := learned.Pools[""].Windows; len(known) > 0 {
-		z.last = known[len(known)-1].At
-	}
+	limit integral // in force
+	base  int64    // its sum when the storm began
 }
 
 func (z *sizingMeter) begin(s *sim) {
@@ -77,33 +53,17 @@ func (z *sizingMeter) begin(s *sim) {
 // follow looks at the limit in force after a poll, which alone may change it.
 func (z *sizingMeter) follow(s *sim) {
 	limit := s.opt.Limit
-	if t, ok := s.rule.(*throttle); ok && s.opt.moves() {
+	if t, ok := s.rule.(*throttle); ok && s.opt.Adaptive {
 		limit = t.c.Vacancy(s.clock).Slots.Limit
-		z.judged(t)
 	}
 	z.limit.set(int64(limit), s.now)
 }
 
-// judged keeps the window that a poll has ended, if any.
-func (z *sizingMeter) judged(t *throttle) {
-	state := t.c.LearnedLimits()
-	known := state.Pools[""].Windows
-	if len(known) == 0 {
-		return
-	}
-	if last := known[len(known)-1]; last.At.After(z.last) {
-		z.windows, z.last = append(z.windows, last), last.At
-	}
-}
-
 func (z *sizingMeter) fill(s *sim, r *Result) {
-	r.LimitMode, r.LimitVerdict, r.Windows = limitFixed, api.SizingUnknown, z.windows
-	r.Begun = time.Unix(0, s.meter.begun)
+	r.LimitMode, r.LimitVerdict = limitFixed, api.SizingUnknown
 	r.LimitMean, r.LimitAtEnd = float64(s.opt.Limit), s.opt.Limit
 	if s.opt.Adaptive {
 		r.LimitMode = limitAdaptive
-	}
-	if s.opt.moves() {
 		r.LimitAtEnd = int(z.limit.value)
 		if d := s.now - s.meter.begun; s.meter.begun > 0 && d > 0 {
 			r.LimitMean = measure.Round(float64(z.limit.at(s.now)-z.base) / float64(d))
@@ -113,7 +73,6 @@ func (z *sizingMeter) fill(s *sim, r *Result) {
 	if !ok {
 		return
 	}
-	r.Learned = t.c.LearnedLimits()
 	for _, p := range t.c.Status(s.clock).Sizing.Pools {
 		if p.Pool == "" {
 			r.RecommendedLimit, r.LimitVerdict, r.LimitEvidence = p.Recommended, p.Verdict, p.Evidence
@@ -161,19 +120,6 @@ func (g *Grid) modeFaults() error {
 	return errors.Join(errs...)
 }
 
-// who names who decided, for pictures.
-func (r *Result) who() string {
-	if r.adaptive() {
-		return adaptiveName
-	}
-	return string(r.Policy)
-}
-
-// adaptiveName is the throttle that changes its limit.
-var adaptiveName = string(measure.PolicyThrottle) + ", " + limitAdaptive
-
-func (r *Result) adaptive() bool { return r.LimitMode == limitAdaptive }
-
 // tableRows are the lines of the table, those on limits below the limit.
 func tableRows(results []Result) []row {
 	at := 1 + slices.IndexFunc(rows, func(r row) bool { return r.name == "limit" })
@@ -183,7 +129,7 @@ func tableRows(results []Result) []row {
 // sizingRows are the lines of the table on limits: those that say something of one of the results.
 func sizingRows(results []Result) []row {
 	var out []row
-	if slices.ContainsFunc(results, func(r Result) bool { return r.adaptive() }) {
+	if slices.ContainsFunc(results, func(r Result) bool { return r.LimitMode == limitAdaptive }) {
 		out = append(out,
 			row{"limit mode", func(r Result) string { return r.LimitMode }},
 			row{"limit in force, mean", func(r Result) string { return fmt.Sprintf("%.1f", r.LimitMean) }},

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -16,13 +15,12 @@ type throttle struct {
 	s *sim
 	c *admission.Controller
 
-	cfg    admission.Config
 	opened bool // a breaker, some time
 }
 
 func newThrottle(s *sim) (*throttle, error) {
 	cfg := admission.DefaultConfig()
-	cfg.Slots = slotsWith(cmp.Or(s.opt.FirstLimit, s.opt.Limit))
+	cfg.Slots = slotsWith(s.opt.Limit)
 	cfg.Slots.Groups = s.opt.PoolLimits
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
 	cfg.Adaptive = s.opt.Adaptive
@@ -36,7 +34,6 @@ func newThrottle(s *sim) (*throttle, error) {
 	if t.c, err = admission.New(cfg, s.clock); err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	t.cfg = cfg
 	return t, nil
 }
 
@@ -44,16 +41,6 @@ func slotsWith(total int) slots.Config {
 	cfg := slots.DefaultConfig()
 	cfg.Total, cfg.StuckCap = total, (total+3)/4
 	return cfg
-}
-
-// relimit puts the limit in force that follows the first one.
-func (s *sim) relimit() error {
-	t, ok := s.rule.(*throttle)
-	if !ok {
-		return nil // no other rule has a limit that changes
-	}
-	t.cfg.Slots = slotsWith(s.opt.Limit)
-	return t.c.Reconfigure(s.clock, t.cfg)
 }
 
 // notices are what the ledger tells of slots.
@@ -99,8 +86,8 @@ func (t *throttle) question(h *host, errors bool) api.Ask {
 }
 
 func (t *throttle) count(h *host, answer api.Answer) {
+	t.s.meter.taken(answer.Slots.Occupied)
 	if h.planned {
-		t.s.meter.taken(answer.Slots.Occupied)
 		return
 	}
 	if answer.Reason == api.ReasonGranted {
@@ -111,7 +98,6 @@ func (t *throttle) count(h *host, answer api.Answer) {
 		}
 	}
 	t.s.meter.told.tells(h, t.s.now, answer.Position, answer.ExpectSeconds, answer.AtMostSeconds)
-	t.s.meter.taken(answer.Slots.Occupied)
 }
 
 // writeOffs finds out who is written off, which notices tell only after the next poll.
