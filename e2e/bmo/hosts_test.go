@@ -15,31 +15,17 @@ import (
 )
 
 // host is one of a storm.
-type host struct {
-	namespace, name string
-	fails           bool // every deploy
-}
+type host struct{ namespace, name string }
 
 func (h host) String() string { return h.namespace + "/" + h.name }
 
 // node is its name in Ironic.
 func (h host) node() string { return h.namespace + "~" + h.name }
 
-// failingNodes matches the nodes of hosts that always fail, for Python.
-const failingNodes = "~fails-"
-
-// newHosts makes names: two thirds in the first namespace, a sixth in each other one, those
-// that fail among the first.
-func newHosts(namespaces []string, n, failing int) (hosts []host) {
+// newHosts makes names: two thirds in the first namespace, the rest in the second.
+func newHosts(namespaces []string, n int) (hosts []host) {
 	for i := range n {
-		h := host{namespace: namespaces[0], name: fmt.Sprintf("host-%03d", i)}
-		if i >= n*2/3 {
-			h.namespace = namespaces[1+(i-n*2/3)%2]
-		}
-		if i < failing {
-			h.name, h.fails = fmt.Sprintf("fails-%03d", i), true
-		}
-		hosts = append(hosts, h)
+		hosts = append(hosts, host{namespaces[min(1, i/(n*2/3))], fmt.Sprintf("host-%03d", i)})
 	}
 	return hosts
 }

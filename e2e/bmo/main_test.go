@@ -7,7 +7,6 @@ package bmo
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +33,6 @@ var cluster *realkube.Kube
 type prepared struct{ *testing.M }
 
 func (p prepared) Run() int {
-	flag.Parse()
 	remove, err := prepare()
 	defer remove()
 	if err != nil {

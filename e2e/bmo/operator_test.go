@@ -5,7 +5,6 @@ package bmo
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,7 +49,7 @@ func operate(t *testing.T, endpoint, throttle string, namespaces []string, limit
 		t.Fatal(err)
 	}
 	health := fmt.Sprintf("%s:%d", child.Loopback, ports[0])
-	log := filepath.Join(logs(t), "operator.log")
+	log := filepath.Join(t.TempDir(), "operator.log")
 	args := []string{"--health-addr", health, "--metrics-addr", "0", "--webhook-port", "0"}
 	if throttle != "" {
 		args = append(args, "--provisioner", "throttled")
@@ -92,17 +91,4 @@ func operate(t *testing.T, endpoint, throttle string, namespaces []string, limit
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// logs is a folder for them: kept where the knob says so.
-func logs(t *testing.T) string {
-	t.Helper()
-	if knobs.logs == "" {
-		return t.TempDir()
-	}
-	dir := filepath.Join(knobs.logs, strings.ReplaceAll(t.Name(), "/", "-"))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

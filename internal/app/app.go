@@ -1,3 +1,9 @@
+// Package app wires the throttle together and runs it: the only place that knows all the others. With several replicas the
+// servers run in all of them, and the decision in the one that holds the Lease.
+//
+// Nothing is decided here, and nothing is done that another package could do: what the log
+// says of the decision is in internal/decisionlog, every metric in internal/metrics, what
+// hosts in the cluster ask for and are told in internal/clusterhosts.
 package app
 
 import (
@@ -68,7 +74,6 @@ type App struct {
 	poller     *ironic.Poller
 	server     *server.Server
 	listeners  listeners
-	loaded     config.Config   // as it was given: Ironic may be found beside it
 	reload     *config.Sources // nil: no reload
 	holds      *store.Keeper
 	nodes      *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
@@ -93,8 +98,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.now == nil {
 		a.now = time.Now
 	}
-	a.loaded = o.Config
-	if err := a.newKube(&o); err != nil {
+	if err := a.newKube(o); err != nil {
 		return nil, err
 	}
 	a.force.Store(newForce(o.Config, o.Warnings))
@@ -174,8 +178,12 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
+	find := func(ctx context.Context, key string) (state string, found bool, err error) { // that no poll has shown
+		node, found, err := a.client.Node(ctx, key)
+		return string(node.State), found, err
+	}
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), FindNode: a.findNode, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), FindNode: find, Version: a.version, Now: a.now, Log: a.log,
 		Settings:  a.settings,
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Leading:   a.mayStart,
@@ -210,12 +218,6 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	}
 	m.Read(sources)
 	return nil
-}
-
-// findNode asks Ironic for the state of a node that no poll has shown, by name or UUID; false when it has none.
-func (a *App) findNode(ctx context.Context, key string) (state string, found bool, err error) {
-	node, found, err := a.client.Node(ctx, key)
-	return string(node.State), found, err
 }
 
 // decision is what servers and gateway ask.

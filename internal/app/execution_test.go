@@ -25,13 +25,16 @@ func (b begunWork) RoundTrip(r *http.Request) (*http.Response, error) {
 	marked := strings.Contains(r.URL.Query().Get("labelSelector"), "ironic-throttle.metal3.io/command")
 	var answer object
 	code := http.StatusOK
+	const mark = "ironic-throttle.metal3.io/command"
+	host := object{"metadata": object{
+		"namespace": "metal3", "name": "host-1", "uid": "u", "resourceVersion": "1",
+		"labels": object{mark: "command1"}, "annotations": object{mark: begunRecord},
+	}}
 	switch {
+	case strings.HasSuffix(r.URL.Path, "/baremetalhosts/host-1"):
+		answer = host
 	case marked && strings.HasSuffix(r.URL.Path, "/baremetalhosts"):
-		const mark = "ironic-throttle.metal3.io/command"
-		answer = object{"metadata": object{"resourceVersion": "1"}, "items": []object{{"metadata": object{
-			"namespace": "metal3", "name": "host-1", "uid": "u", "resourceVersion": "1",
-			"labels": object{mark: "command1"}, "annotations": object{mark: begunRecord},
-		}}}}
+		answer = object{"metadata": object{"resourceVersion": "1"}, "items": []object{host}}
 	case marked:
 		answer = object{"metadata": object{"resourceVersion": "1"}, "items": []object{}}
 	case strings.Contains(r.URL.Path, "/machines/"):

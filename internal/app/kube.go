@@ -35,7 +35,7 @@ type kubePart struct {
 }
 
 // newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
-func (a *App) newKube(o *Options) (err error) {
+func (a *App) newKube(o Options) (err error) {
 	c := o.Config.Kubernetes
 	if !c.On {
 		return nil

@@ -73,26 +73,19 @@ func (a *App) newPlanner(read state) (server.Planner, error) {
 			return nil, fmt.Errorf("planned work: %w", err)
 		}
 		a.execution = execute.New(execute.Options{
-			Planner: executed{p, a}, Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch,
+			Planner: p, Hold: a.heldUp, Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch,
 			Leading: a.mayStart, Now: a.now, Instance: identity, Log: a.log,
 		})
 	}
 	return p, nil
 }
 
-// executed is the planner as whoever carries plans out needs it.
-type executed struct {
-	*planner.Planner
-
-	app *App
-}
-
-// Hold says why nothing further may start now; "" = it may.
-func (e executed) Hold() string {
-	if e.app.observes() {
+// heldUp says why no planned work may start now; "" = it may.
+func (a *App) heldUp() string {
+	if a.observes() {
 		return "the mode is observe: no host waits, and planned work would not either"
 	}
-	facts := e.app.throttleFacts(e.app.now())
+	facts := a.throttleFacts(a.now())
 	return facts.Hold()
 }
 

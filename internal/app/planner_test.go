@@ -79,7 +79,7 @@ func TestPlansKnowWhoWaits(t *testing.T) {
 
 func TestPlansKnowWhatIsOpen(t *testing.T) {
 	play(t, planning(func(c *config.Config) {
-		c.Limits.Pools, c.Limits.VirtualMedia = map[string]int{"rack1": 3}, 2
+		c.Limits.Pools, c.Limits.VirtualMedia = map[string]int{"rack1": 3}, "2"
 	}), func(s *stage) {
 		s.pass(70 * time.Second)
 		if _, err := s.app.controller.TripBreaker(time.Now(), "ironic", time.Hour); err != nil {

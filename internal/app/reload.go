@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -24,6 +25,13 @@ func newForce(c config.Config, warnings []config.Warning) *force {
 	return f
 }
 
+// tell logs the warnings.
+func (f *force) tell(log *slog.Logger) {
+	for _, w := range f.warnings {
+		log.Warn("configuration warning", "warning", w)
+	}
+}
+
 // tellStart logs once what is in force beside the defaults, and where we can be reached.
 func (a *App) tellStart() {
 	f, usual := a.force.Load(), config.Default().Effective()
@@ -34,7 +42,7 @@ func (a *App) tellStart() {
 		}
 	}
 	a.log.Info("settings in force that are not defaults", attrs...)
-	a.tellWarnings(f)
+	f.tell(a.log)
 	a.log.Info("listening", "api", addressOf(a.listeners.API), "health", addressOf(a.listeners.Health), "metrics", addressOf(a.listeners.Metrics))
 	if url := a.LocalURL(); url != "" {
 		a.log.Info("API open without a token on loopback", "url", url)
@@ -48,16 +56,10 @@ func (a *App) tellStart() {
 	}
 }
 
-func (a *App) tellWarnings(f *force) {
-	for _, w := range f.warnings {
-		a.log.Warn("configuration warning", "warning", w)
-	}
-}
-
 // watch applies each change of the config file; without one it returns at once.
 func (a *App) watch(ctx context.Context) error {
 	if a.reload != nil {
-		config.Watch(ctx, a.loaded, *a.reload, a.apply)
+		config.Watch(ctx, a.force.Load().config, *a.reload, a.apply)
 	}
 	return nil
 }
@@ -68,7 +70,6 @@ func (a *App) apply(u config.Update) {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
 	old := a.force.Load()
-	u.Config.Ironic = old.config.Ironic // it may have been found, and never changes
 	if u.Err != nil {
 		a.refuse(old, u)
 		return
@@ -98,7 +99,7 @@ func (a *App) apply(u config.Update) {
 			a.log.Info("setting changed", "setting", key, "was", was, "is", is)
 		}
 	}
-	a.tellWarnings(next)
+	next.tell(a.log)
 }
 
 // refuse keeps what is in force and lets everybody see why.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"strconv"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -55,9 +56,10 @@ func admissionConfig(c config.Config, hosts *clusterhosts.Hosts) (admission.Conf
 // slotsConfig is what the slots need of c.
 func slotsConfig(c config.Config) slots.Config {
 	l := c.Limits
+	media, _ := strconv.Atoi(l.VirtualMedia) // or it is a word
 	return slots.Config{
 		Limits: slots.Limits{
-			Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia.Slots(), ExemptVirtualMedia: l.VirtualMedia == config.MediaExempt,
+			Total: l.Total, Groups: l.Pools, VirtualMedia: media, ExemptVirtualMedia: l.VirtualMedia == config.MediaExempt,
 			StuckCap: (l.Total + 3) / 4,
 		},
 		Count: slots.CountMode(l.CountMode), CountExtra: l.ExtraStates, StuckAfter: l.StuckAfter,

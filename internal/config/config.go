@@ -54,7 +54,7 @@ type Limits struct {
 	Total        int            `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
 	Mode         string         `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
 	Pools        map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"` // empty: one pool for all
-	VirtualMedia MediaLimit     `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
+	VirtualMedia string         `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
 	CountMode    string         `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
 	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" help:"a host that does not move for this long loses its slot"`

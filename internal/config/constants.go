@@ -30,7 +30,7 @@ const (
 // of the whole Ironic.
 func (b Breaker) GroupThreshold() int { return max(2, (3*b.Threshold+9)/10) }
 
-// derive fills in what follows from settings.
+// derive fills in what follows from settings, and where things are that they say in other words.
 func (c *Config) derive() {
 	c.View.MaxStale = max(30*time.Second, 6*c.View.PollInterval)
 	c.View.ListMaxAge = 12 * c.View.PollInterval
@@ -39,10 +39,6 @@ func (c *Config) derive() {
 		// What a leader granted before it knew that it leads no more has begun when the next one grants its first slot.
 		c.Leases.StartupSettle = max(c.Leases.StartupSettle, LeaseRenewDeadline)
 	}
-}
-
-// place fills in where things are that the settings say in other words.
-func (c *Config) place() {
 	h := &c.Holdoff
 	if name, ok := strings.CutPrefix(h.State, inConfigMap); ok {
 		h.ConfigMap = name

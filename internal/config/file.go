@@ -35,11 +35,12 @@ func (l *loader) readFile(path string, src Sources) {
 		return
 	}
 	root, err := parse(body)
-	if own := ruleError(""); errors.As(err, &own) {
+	switch own := ruleError(""); {
+	case errors.As(err, &own):
 		refuse("%v", own)
-	} else if err != nil {
+	case err != nil:
 		refuse("is no file that can be read: %v", err)
-	} else {
+	default:
 		l.takeAll(root)
 	}
 }
@@ -120,14 +121,16 @@ func plain(n *yaml.Node, pairs bool, must string) (string, error) {
 func parse(body []byte) (*yaml.Node, error) {
 	d := yaml.NewDecoder(bytes.NewReader(body))
 	var doc, more yaml.Node
-	if err := d.Decode(&doc); errors.Is(err, io.EOF) { // nothing, or comments alone
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF): // nothing, or comments alone
 		return &doc, nil
-	} else if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	if err := d.Decode(&more); err == nil {
+	switch err := d.Decode(&more); {
+	case err == nil:
 		return nil, ruleError(fmt.Sprintf("must hold one YAML document, a second one begins at line %d", more.Line))
-	} else if !errors.Is(err, io.EOF) {
+	case !errors.Is(err, io.EOF):
 		return nil, err
 	}
 	root := doc.Content[0]

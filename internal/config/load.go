@@ -49,7 +49,6 @@ func Load(src Sources) (Config, []Warning, error) {
 	l.readFile(l.v.GetString("config"), src)
 	l.decode()
 	l.config.derive()
-	l.config.place()
 	l.config.Kubernetes.findPod()
 	l.checkNames(os.Environ())
 	l.check(src)

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,19 +189,9 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 }
 
-// A named pipe blocks whoever opens it until somebody writes.
-func TestFilesThatCannotBeRead(t *testing.T) {
-	dir := t.TempDir()
-	pipe, big := filepath.Join(dir, "pipe.yaml"), filepath.Join(dir, "big.yaml")
-	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(big, make([]byte, 1<<20+1), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		filepath.Join(dir, "none.yaml"): "no such file", pipe: "not a regular file", big: "longer than 1048576 bytes",
-	} {
-		_, _, faults := loadFrom(t, Sources{}, endpoint, ours("CONFIG", path))
-		if len(faults) != 1 || !strings.Contains(faults[0], "cannot be read: ") || !strings.Contains(faults[0], want) {
-			t.Errorf("faults %q, want %s", faults, want)
-		}
+func TestAFileThatCannotBeRead(t *testing.T) {
+	_, _, faults := loadFrom(t, Sources{}, endpoint, ours("CONFIG", "/nowhere/none.yaml"))
+	if len(faults) != 1 || !strings.HasSuffix(faults[0], "cannot be read: open /nowhere/none.yaml: no such file or directory") {
+		t.Errorf("faults %q", faults)
 	}
 }

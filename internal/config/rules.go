@@ -83,7 +83,6 @@ func ranged[V cmp.Ordered](kind, must string, read func(string) (V, error), is s
 var typeRules = map[reflect.Type]rule{
 	reflect.TypeFor[bool]():                     reads("boolfunc", "true or false", parseBool),
 	reflect.TypeFor[[]string]():                 reads("list", "namespaces with commas between them", namespaces),
-	reflect.TypeFor[MediaLimit]():               reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
 	reflect.TypeFor[cipherSuites]():             reads("list", ciphersMust, parseCiphers),
 	reflect.TypeFor[budgetText]():               reads("list", budgetsMust, parseBudgets),
 	reflect.TypeFor[map[string]int]():           reads("list", pools.must, pools.read),
@@ -104,7 +103,8 @@ var textRules = map[string]rule{
 		matching(`^([0-9]{1,6}|[0-9]{1,2}%|100%)$`)),
 	"price": textRule("price", "a number 0..999999999 without sign or exponent, such as 0.28",
 		matching(`^[0-9]{1,9}(\.[0-9]+)?$`)),
-	"hold": reads("duration", holdText, HoldLength),
+	"hold":  reads("duration", holdText, HoldLength),
+	"media": reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
 }
 
 func textRule(kind, must string, holds func(string) bool) rule {

@@ -124,7 +124,6 @@ func Default() Config {
 		s.field(&c).Set(value)
 	}
 	c.derive()
-	c.place()
 	return c
 }
 

@@ -14,8 +14,11 @@ import (
 )
 
 func TestTagsAreSound(t *testing.T) {
-	seen := map[string]string{}
+	seen, basic := map[string]string{}, 0
 	for _, s := range settings {
+		if s.basic {
+			basic++
+		}
 		for _, name := range append([]string{s.key, "--" + s.flag()}, s.names...) {
 			if other, ok := seen[name]; ok {
 				t.Errorf("%s and %s are both called %s", s.name(), other, name)
@@ -41,17 +44,8 @@ func TestTagsAreSound(t *testing.T) {
 			t.Errorf("%s: rule %+v", s.name(), s.rule)
 		}
 	}
-	got := []string{}
-	for _, s := range settings[:5] {
-		got = append(got, s.name(), s.key, s.flag())
-	}
-	want := []string{
-		"IRONIC_THROTTLE_CONFIG", "config", "config", "IRONIC_THROTTLE_MODE", "mode", "mode",
-		"IRONIC_THROTTLE_LOG_LEVEL", "logLevel", "log-level", "IRONIC_THROTTLE_LOG_FORMAT", "logFormat", "log-format",
-		"MAX_CONCURRENT_PROVISIONING_HOSTS", "maxConcurrentProvisioningHosts", "max-concurrent-provisioning-hosts",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if basic > 12 || len(settings) > 50 {
+		t.Errorf("%d settings, %d of them basic", len(settings), basic)
 	}
 }
 
@@ -108,72 +102,6 @@ func page(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(body)
-}
-
-// TestOneListOfSettings: names of settings in deploy/, in the docs and in the plays are those of the struct.
-func TestOneListOfSettings(t *testing.T) {
-	basic, names, keys := 0, slices.Clone(reserved), map[string]bool{}
-	for _, s := range settings {
-		names = append(names, s.names...)
-		keys[s.key] = true
-		if s.basic {
-			basic++
-		}
-	}
-	if basic > 12 || len(settings) > most {
-		t.Errorf("%d settings, %d of them basic", len(settings), basic)
-	}
-	seen := 0
-	for _, root := range []string{"deploy", "docs", "testdata/plays"} {
-		for path, text := range texted(t, root) {
-			for _, found := range prefixed.FindAllString(text, -1) {
-				if seen++; !slices.Contains(names, found) && !slices.Contains(examples, found) {
-					t.Errorf("%s: %s is no setting", path, found)
-				}
-			}
-			for _, found := range setLine.FindAllStringSubmatch(text, -1) {
-				if root == "testdata/plays" && !slices.Contains(names, found[1]) && found[1] != "PROVISIONING_LIMIT" {
-					t.Errorf("%s sets %s, which is no setting", path, found[1])
-				}
-			}
-		}
-	}
-	for _, found := range fileLine.FindAllStringSubmatch(page(t, "deploy/settings/config.yaml"), -1) {
-		if seen++; !keys[found[1]] {
-			t.Errorf("deploy/settings/config.yaml: %s is no setting", found[1])
-		}
-	}
-	if seen < 50 {
-		t.Errorf("%d names: the search is broken", seen)
-	}
-}
-
-// most settings there may be.
-const most = 50
-
-var (
-	prefixed = regexp.MustCompile(`\bIRONIC_THROTTLE_[A-Z0-9_]*[A-Z0-9]\b`)
-	setLine  = regexp.MustCompile(`(?m)^(?:\S+ )?set ([A-Z0-9_]+)=`)
-	fileLine = regexp.MustCompile(`(?m)^#? ?([a-zA-Z0-9]+):`)
-	// examples are names that pages give as what is none.
-	examples = []string{"IRONIC_THROTTLE_MOD"}
-)
-
-// texted are the files below a folder of the repository.
-func texted(t *testing.T, root string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(filepath.Join("..", "..", root), func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			body, readErr := os.ReadFile(path)
-			all[strings.TrimPrefix(path, "../../")], err = string(body), readErr
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // TestDocsExamplesWork sets what docs/settings.md sets, in each way that it shows: as flags,

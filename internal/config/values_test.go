@@ -143,8 +143,8 @@ func TestTimesThatFollow(t *testing.T) {
 func TestSecondNames(t *testing.T) {
 	c, _, faults := load(t, ours("EXEMPT_VIRTUAL_MEDIA", "false"))
 	both, _, more := load(t, ours("EXEMPT_VIRTUAL_MEDIA", "false"), ours("VIRTUAL_MEDIA_LIMIT", "7"))
-	if c.Limits.VirtualMedia != MediaCounted || both.Limits.VirtualMedia != 7 || faults != nil || more != nil {
-		t.Errorf("%v, %v, %q, %q", c.Limits.VirtualMedia, both.Limits.VirtualMedia, faults, more)
+	if c.Limits.VirtualMedia != "counted" || both.Limits.VirtualMedia != "7" || faults != nil || more != nil {
+		t.Errorf("%s, %s, %q, %q", c.Limits.VirtualMedia, both.Limits.VirtualMedia, faults, more)
 	}
 }
 

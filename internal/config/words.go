@@ -3,7 +3,7 @@ package config
 import (
 	"cmp"
 	"crypto/tls"
-	"strconv"
+	"fmt"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
@@ -19,6 +19,8 @@ const (
 	LimitFixed    = "fixed"
 	LimitAdaptive = "adaptive"
 
+	MediaExempt = "exempt"
+
 	HoldRemediate = "remediate"
 
 	AccessAuto       = "auto"
@@ -29,40 +31,16 @@ const (
 	DisruptionExecute = "execute"
 )
 
-// MediaLimit is what becomes of hosts that boot from virtual media: a number of slots of their own, or one of
-// two words.
-type MediaLimit int
-
-// The words of a MediaLimit.
-const (
-	MediaExempt  MediaLimit = 0
-	MediaCounted MediaLimit = -1
-)
-
-// Slots are those of their own; 0: there are none.
-func (m MediaLimit) Slots() int { return max(0, int(m)) }
-
-func (m MediaLimit) String() string {
-	switch m {
-	case MediaExempt:
-		return "exempt"
-	case MediaCounted:
-		return "counted"
-	}
-	return strconv.Itoa(int(m))
-}
-
 // parseMedia takes true and false too: the second name of the setting asks whether they are exempt.
-func parseMedia(text string) (MediaLimit, error) {
+func parseMedia(text string) (string, error) {
 	switch strings.ToLower(text) {
-	case "exempt", "true":
+	case MediaExempt, "true":
 		return MediaExempt, nil
 	case "counted", "false":
-		return MediaCounted, nil
+		return "counted", nil
 	}
 	n, err := slotsRule.read(text)
-	number, _ := n.(int)
-	return MediaLimit(number), err
+	return fmt.Sprint(n), err
 }
 
 // On reports whether plans are made.

@@ -26,8 +26,7 @@ func unmet(e api.PlanExplanation) string {
 func TestHostsThatAreNeverTouched(t *testing.T) {
 	for name, change := range map[string]func(h *disruption.Host, n *disruption.Node){
 		"NotControlPlane":     func(h *disruption.Host, _ *disruption.Node) { h.Machine.ControlPlane = true },
-		"NotControlPlane ":    func(_ *disruption.Host, n *disruption.Node) { n.ControlPlane = true },
-		"NotControlPlane  ":   func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" },
+		"NotControlPlane ":    func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" },
 		"NotStorage":          func(h *disruption.Host, _ *disruption.Node) { h.Storage = true },
 		"NotStorage ":         func(_ *disruption.Host, n *disruption.Node) { n.Labels[storageLabels[0]] = "" },
 		"DisruptionAllowed":   func(h *disruption.Host, _ *disruption.Node) { h.DoNotDisrupt = true },

@@ -76,7 +76,7 @@ func (h *host) nodeHas(names []string) bool {
 func (p *planner) spared(h *host) []api.PlanCondition {
 	m, q := h.Machine, h.pool
 	unread := len(h.Faults) > 0 || q != nil && (len(q.Faults) > 0 || q.HostSelector != nil && q.selector == nil)
-	control := m != nil && m.ControlPlane || h.node != nil && h.node.ControlPlane || h.nodeHas(controlLabels)
+	control := m != nil && m.ControlPlane || h.nodeHas(controlLabels)
 	return []api.PlanCondition{
 		unless(unread, "AnnotationsReadable", "an annotation of the host or of its pool cannot be read"),
 		unless(control, "NotControlPlane", "it is of the control plane"),

@@ -191,7 +191,6 @@ type Node struct {
 	Ready         bool              `json:"ready"`
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Deleting      bool              `json:"deleting,omitempty"`
-	ControlPlane  bool              `json:"controlPlane,omitempty"`
 	// FirstReady is when it was first Ready; zero: never, and it is no candidate.
 	FirstReady time.Time `json:"firstReady,omitzero"`
 	// LastPodEvent is when a pod last came or went; zero: never since FirstReady.

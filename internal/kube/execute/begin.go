@@ -21,7 +21,7 @@ const settled = time.Minute
 
 // consider reads the clusters, removes marks that are left, and makes a plan, or carries out the one that was made.
 func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
-	held := r.o.Planner.Hold() != ""
+	held := r.o.Hold() != ""
 	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && !held {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 		return err
 	}
 	switch {
-	case held || r.o.Planner.Hold() != "" || s.Throttle.Waiting > 0:
+	case held || r.o.Hold() != "" || s.Throttle.Waiting > 0:
 		return nil
 	case p == nil:
 		return r.make(ctx, s)

@@ -36,14 +36,14 @@ type Planner interface {
 	// PlanOf and Validate are those of package disruption, with the settings that are in force.
 	PlanOf(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error)
 	Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error
-	// Hold says why nothing further may start now: a real host waits, a breaker is open, a pool is paused, the view is
-	// stale; "" = it may. It must not wait.
-	Hold() string
 }
 
 // Options are what a Runner needs.
 type Options struct {
 	Planner Planner
+	// Hold says why nothing further may start now: a real host waits, a breaker is open, a pool is paused, the view is
+	// stale; "" = it may. It must not wait.
+	Hold func() string
 	// Client returns the client of a cluster whose nodes are on our hosts, and for the zero key of the throttle's own.
 	Client     func(ctx context.Context, of disruption.Key) (client.Client, error)
 	Namespaces []string         // where hosts and Machines are looked for; none: everywhere
@@ -171,7 +171,7 @@ func (r *Runner) finish(ctx context.Context, host string) error {
 		if err != nil {
 			return fmt.Errorf("command %s: %w", c.ID, err)
 		}
-		next := c.next(s, moment{now: r.o.Now(), live: text == r.begun, hold: r.o.Planner.Hold()})
+		next := c.next(s, moment{now: r.o.Now(), live: text == r.begun, hold: r.o.Hold()})
 		r.report(ctx, &c, s, next)
 		switch err := r.writes(ctx, &c, next); {
 		case errors.Is(err, errLater):

@@ -98,7 +98,7 @@ func newStage(t *testing.T, free int, elsewhere bool) *stage {
 
 func (s *stage) restart() {
 	s.r = New(Options{
-		Planner: s, Client: s.client, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
+		Planner: s, Hold: func() string { return s.hold }, Client: s.client, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
 		NewID: func() string { s.ids++; return "command" + strconv.Itoa(s.ids) },
 		Log:   slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
@@ -152,7 +152,7 @@ func (s *stage) client(_ context.Context, of disruption.Key) (client.Client, err
 	}), nil
 }
 
-// State, PlanOf, Validate and Hold are those of Planner.
+// State, PlanOf and Validate are those of Planner.
 func (s *stage) State(ctx context.Context) (*disruption.State, error) {
 	st := &disruption.State{Throttle: disruption.Throttle{Waiting: s.waiting}}
 	if o := s.owner(); o != nil {
@@ -186,8 +186,6 @@ func (s *stage) PlanOf(_ context.Context, _ *disruption.State, now time.Time) (a
 func (s *stage) Validate(context.Context, api.Plan, *disruption.State, time.Time) error {
 	return s.invalid
 }
-
-func (s *stage) Hold() string { return s.hold }
 
 // release is the action that releases the i-th host.
 func (s *stage) release(i int) api.PlanAction {

@@ -39,7 +39,7 @@ var testLibraries = []string{
 // testPackages may be imported by every _test.go file outside pkg/api: the words and
 // the fakes that tests run against.
 var testPackages = []string{
-	"pkg/api", "pkg/ironic", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/ironicsuite", "internal/rig/nodes",
+	"pkg/api", "pkg/ironic", "internal/rig/fakeironic", "internal/rig/bmo", "internal/rig/nodes",
 }
 
 // table is the import table (docs/dev/architecture.md). Packages that are agreed and not
@@ -167,14 +167,12 @@ var table = map[string]imports{
 	},
 
 	// What tests and the demo run against.
-	"internal/rig/draw":        {},
-	"internal/rig/fakeironic":  {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
-	"internal/rig/bmo":         {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}},
-	"internal/rig/fakebmo":     {house: []string{"internal/rig/bmo", "internal/rig/draw", "pkg/ironic", "pkg/api"}},
-	"internal/rig/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
-	"internal/rig/nodes":       {house: []string{"pkg/ironic"}},
-	"internal/rig/realironic":  {house: []string{"internal/rig/child"}},
-	"internal/rig/child":       {},
+	"internal/rig/draw":       {},
+	"internal/rig/fakeironic": {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
+	"internal/rig/bmo":        {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}, outside: []string{"k8s.io/client-go/util/workqueue"}},
+	"internal/rig/nodes":      {house: []string{"pkg/ironic"}},
+	"internal/rig/realironic": {house: []string{"internal/rig/child"}},
+	"internal/rig/child":      {},
 	"internal/rig/realkube": {
 		house:   []string{"internal/rig/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
@@ -209,7 +207,7 @@ var table = map[string]imports{
 	}},
 	"internal/rig/demo": {
 		house: []string{
-			"internal/app", "internal/config", "internal/rig/bmo", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/measure",
+			"internal/app", "internal/config", "internal/rig/bmo", "internal/rig/fakeironic", "internal/rig/measure",
 			"pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
@@ -234,6 +232,7 @@ var table = map[string]imports{
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
 	},
+	"e2e/suite": {tests: []string{"internal/rig/child", "internal/rig/fakeironic", "internal/rig/realironic"}},
 	"e2e/bmo": {
 		tests: []string{"internal/rig/child", "internal/rig/realironic", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},

@@ -30,8 +30,6 @@ type Ironic struct {
 	mu             sync.Mutex
 	api, conductor *child.Process
 	server         *child.Process // of the database, or nil
-	hung           bool           // by HangAPI
-	limit          *limit         // of LimitAPI, or nil
 }
 
 // Start installs nothing, runs an Ironic and returns when it is ready: when
@@ -153,7 +151,6 @@ func (i *Ironic) Stop() {
 
 // StopAPI ends the API: connections are refused from then on.
 func (i *Ironic) StopAPI() {
-	i.endLimit(nil)
 	i.ResumeAPI() // one that hangs hears no SIGTERM
 	i.end(&i.api, func(p *child.Process) { p.Stop(stopTimeout) })
 }
@@ -169,23 +166,14 @@ func (i *Ironic) KillConductor() { i.end(&i.conductor, (*child.Process).Kill) }
 
 // HangAPI stops the API from running without ending it: connections are taken
 // and nothing is answered, until ResumeAPI or StopAPI.
-func (i *Ironic) HangAPI() { i.hangAPI(true) }
+func (i *Ironic) HangAPI() { i.signalAPI(syscall.SIGSTOP) }
 
 // ResumeAPI lets a hanging API go on.
-func (i *Ironic) ResumeAPI() { i.hangAPI(false) }
+func (i *Ironic) ResumeAPI() { i.signalAPI(syscall.SIGCONT) }
 
-func (i *Ironic) hangAPI(hang bool) {
+func (i *Ironic) signalAPI(sig syscall.Signal) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.hung = hang
-	i.signalAPILocked(hang)
-}
-
-func (i *Ironic) signalAPILocked(stop bool) {
-	sig := syscall.SIGCONT
-	if stop {
-		sig = syscall.SIGSTOP
-	}
 	if i.api != nil {
 		i.api.Signal(sig) // to the workers too
 	}
