@@ -221,8 +221,8 @@ e2e: ## The suites on a real Ironic from Debian's packages (root on Debian; inst
 	@$(MAKE) --no-print-directory e2e-kube
 	@$(MAKE) --no-print-directory e2e-page
 
-# With E2E=short, as .ci/run has it, without what takes minutes and is measured or guarded elsewhere too: memory by
-# plain tests, the breaker by plays.
+# With E2E=short, as .ci/run has it, without what takes minutes: the memory for 20,000 hosts, and the breaker in a
+# storm, which plays have too.
 E2E_SKIP = $(if $(filter short,$(E2E)),-skip '^(TestMemoryOf20000Hosts|TestStormProtection)$$')
 
 # One package after the other: both at once fill two cores, and a real Ironic that gets
