@@ -49,7 +49,6 @@ type seat struct {
 	proxy      *realkube.Proxy
 	kubeconfig string
 	present    atomic.Pointer[life] // nil: nobody is there just now
-	leaves     atomic.Bool          // for good
 	count      int
 }
 
@@ -125,7 +124,7 @@ func (d *deployment) stop() {
 
 // fill keeps a seat taken.
 func (d *deployment) fill(s *seat) {
-	for d.ctx.Err() == nil && !s.leaves.Load() {
+	for d.ctx.Err() == nil {
 		l, err := d.begin(s)
 		if err != nil {
 			d.Errorf("%s: %v", s.name, err)
@@ -178,6 +177,12 @@ func (d *deployment) readyFile(l *life) string { return filepath.Join(d.dir, l.n
 // listens waits until a life has opened its listeners; false when it ends before.
 func (d *deployment) listens(l *life) bool {
 	return l.ReadyFile(d.ctx, d.readyFile(l), &l.at) == nil
+}
+
+// endsWithin waits for the end of a process.
+func (d *deployment) endsWithin(p *child.Process, log *child.LogBook, most time.Duration) {
+	d.Helper()
+	awaitFor(d.T, most, "end of a process that leads no more", func() bool { return !p.Running() }, log.Tail)
 }
 
 // find returns the life of that name, if its process runs and listens.

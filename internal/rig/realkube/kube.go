@@ -2,7 +2,6 @@ package realkube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -50,10 +49,7 @@ func Start(ctx context.Context, o Options) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	k := &Kube{Dir: dir, ready: o.StartTimeout}
-	if k.ready <= 0 {
-		k.ready = defaultStartTimeout
-	}
+	k := &Kube{Dir: dir, ready: startTimeout}
 	if err := k.start(ctx, assets); err != nil {
 		err = fmt.Errorf("start a real API server: %w\n--- etcd\n%s\n--- kube-apiserver\n%s",
 			err, child.TailFile(k.place.file("etcd.log")), child.TailFile(k.place.file("kube-apiserver.log")))
@@ -123,34 +119,6 @@ func (k *Kube) StopAPI() {
 		k.api.Signal(syscall.SIGCONT) // one that hangs hears no SIGTERM
 		k.api.Kill()
 		k.api = nil
-	}
-}
-
-// StartAPI starts a stopped API server on the same port and waits until it is ready.
-func (k *Kube) StartAPI(ctx context.Context) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.api != nil {
-		return errors.New("the API server runs already")
-	}
-	if err := k.startAPILocked(); err != nil {
-		return err
-	}
-	return k.waitReady(ctx, k.api)
-}
-
-// HangAPI stops the API server from running without ending it: connections are taken and
-// nothing is answered, until ResumeAPI or StopAPI.
-func (k *Kube) HangAPI() { k.signalAPI(syscall.SIGSTOP) }
-
-// ResumeAPI lets a hanging API server go on.
-func (k *Kube) ResumeAPI() { k.signalAPI(syscall.SIGCONT) }
-
-func (k *Kube) signalAPI(sig syscall.Signal) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.api != nil {
-		k.api.Signal(sig)
 	}
 }
 
