@@ -228,7 +228,7 @@ var table = map[string]imports{
 		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},
 	"e2e": {
-		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
+		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots"},
 	},
 	"e2e/suite": {tests: []string{"internal/rig/child", "internal/rig/fakeironic", "internal/rig/realironic"}},
 	"e2e/bmo": {
