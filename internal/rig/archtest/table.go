@@ -189,16 +189,17 @@ var table = map[string]imports{
 	"internal/rig/measure":  {},
 	"internal/rig/ways":     {tests: []string{"internal/rig/child"}},
 	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
+	"internal/rig/virtual":  {house: []string{"internal/rig/fakeironic", "pkg/ironic"}},
 	"internal/rig/simulate": {
 		house: []string{
-			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure",
+			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/virtual",
 			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
 	},
 	"internal/rig/soak": {
 		house: []string{
-			"internal/kube/lead", "internal/rig/fakeironic",
+			"internal/kube/lead", "internal/rig/fakeironic", "internal/rig/virtual",
 			"pkg/admission", "pkg/holdoff", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 	},
