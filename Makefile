@@ -42,7 +42,6 @@ LONGRUN     ?= 30m
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 SOAK        ?= 10000
-WORKERS     ?= 2
 LAWS        ?= 100000
 SEED        ?= 1
 SEEDS       ?= 2
@@ -168,11 +167,11 @@ search: $(TESTSUM) ## Look for histories that break the limit or a law of turns,
 	$(LOUD) -timeout 30m -count=1 -run '^TestNamesThatMove' \
 	  ./internal/gateway -args -rapid.checks=1000 -rapid.seed=$(SEED)
 
-soak: ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1; WORKERS=2)
-	$(GO) run ./hack/soak $(if $(filter %s %m %h,$(SOAK)),-for,-histories) $(SOAK) -seed $(SEED) -workers $(WORKERS)
+soak: $(TESTSUM) ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1)
+	$(LOUD) -timeout 0 -count=1 -run '^TestNoHistory' ./internal/rig/soak -args -soak$(if $(filter %s %m %h,$(SOAK)),.for)=$(SOAK) -soak.seed=$(SEED)
 
-sabotage: ## Break the product on purpose, in one way after the other: the histories of make soak must find each within 1000
-	$(GO) run ./hack/sabotage -seed $(SEED)
+sabotage: $(TESTSUM) ## Break the product on purpose, in one way after the other: the histories of make soak must find each within 1000
+	$(LOUD) -timeout 0 -count=1 -run '^TestSabotage' ./internal/rig/soak -args -sabotage -soak.seed=$(SEED)
 
 attack: $(TESTSUM) ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
 	$(LOUD) -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
@@ -223,9 +222,10 @@ e2e: ## The suites on a real Ironic from Debian's packages (root on Debian; inst
 	@$(MAKE) --no-print-directory e2e-page
 
 # One package after the other: both at once fill two cores, and a real Ironic that gets
-# no time looks like an outage.
+# no time looks like an outage. E2E= runs what takes long too.
+E2E ?= -short
 e2e-ironic: system $(TESTSUM)
-	$(SYSTEM) $(GOTEST) -tags e2e -p 1 -timeout 60m -count=1 ./e2e/suite ./e2e ./e2e/bmo
+	$(SYSTEM) $(GOTEST) -tags e2e $(E2E) -p 1 -timeout 60m -count=1 ./e2e/suite ./e2e ./e2e/bmo
 
 # Ironic is a fake here, in the tests' own process.
 e2e-kube: system $(TESTSUM)

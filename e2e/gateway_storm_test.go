@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -21,9 +21,9 @@ import (
 
 // The storm here needs no real Ironic, which could not hold so many hosts. e2e/bmo plays
 // smaller ones with a real operator.
-const manyHosts, manyLimit, manyWorkers = 120, 10, 32
+const manyHosts, manyLimit, manyWorkers = 80, 10, 32
 
-// TestGatewayStorm_killed: kill -9 at random, five times the settling after a
+// TestGatewayStorm_killed: kill -9 at random, three times the settling after a
 // start in the mean, and a start at the same address, where the operator looks for
 // it. The limit holds and every host gets there.
 func TestGatewayStorm_killed(t *testing.T) {
@@ -46,7 +46,7 @@ func TestGatewayStorm_killed(t *testing.T) {
 
 	draw := rand.New(rand.NewPCG(1, 15))
 	kills := 0
-	for !provisioned(t, bmo, time.Duration(draw.ExpFloat64()*float64(5*settle))) {
+	for !provisioned(t, bmo, time.Duration(draw.ExpFloat64()*float64(3*settle))) {
 		life.kill()
 		kills++
 		life = serveThrottle(t, environment)
@@ -93,23 +93,23 @@ func manyNodes(t *testing.T, speed float64) (*fakeironic.Server, *httptest.Serve
 }
 
 // manyHostsOf is an operator for them, and where it looks for the gateway.
-func manyHostsOf(t *testing.T, speed float64) (*fakebmo.Operator, string) {
+func manyHostsOf(t *testing.T, speed float64) (*bmo.Operator, string) {
 	t.Helper()
 	address := freeAddress(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: manyWorkers}
 	t.Cleanup(transport.CloseIdleConnections)
-	client, err := fakebmo.NewClient("http://"+address, transport)
+	client, err := bmo.NewClient("http://"+address, transport)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosts := make([]fakebmo.Host, manyHosts)
+	hosts := make([]bmo.Host, manyHosts)
 	for i := range hosts {
-		hosts[i] = fakebmo.Host{Namespace: "ns-01", Name: fmt.Sprintf("host-%05d", i+1), Provision: true}
+		hosts[i] = bmo.Host{Namespace: "ns-01", Name: fmt.Sprintf("host-%05d", i+1), Provision: true}
 	}
 	const farAbove = 100_000 // PROVISIONING_LIMIT
-	bmo, err := fakebmo.New(fakebmo.Options{
-		Hosts: hosts, Workers: manyWorkers, Ironic: client, Capacity: fakebmo.BuiltIn(client, farAbove),
-		Timings: fakebmo.DefaultTimings(), Speed: speed, Seed: 1, MaxProvisioningRetries: 5,
+	bmo, err := bmo.New(bmo.Options{
+		Hosts: hosts, Workers: manyWorkers, Ironic: client, Capacity: bmo.BuiltIn(client, farAbove),
+		Timings: bmo.DefaultTimings(), Speed: speed, Seed: 1, MaxProvisioningRetries: 5,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func manyHostsOf(t *testing.T, speed float64) (*fakebmo.Operator, string) {
 }
 
 // provisioned waits until all hosts are, but no longer than that.
-func provisioned(t *testing.T, bmo *fakebmo.Operator, wait time.Duration) bool {
+func provisioned(t *testing.T, bmo *bmo.Operator, wait time.Duration) bool {
 	t.Helper()
 	tick, enough := time.NewTicker(50*time.Millisecond), time.NewTimer(wait)
 	defer tick.Stop()

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -52,7 +52,7 @@ type storm struct {
 	*service
 	tense  atomic.Int32 // a fault is near: so many PUTs are acted on late
 	ironic *fakeIronic
-	bmo    *fakebmo.Operator
+	bmo    *bmo.Operator
 
 	mu      sync.Mutex
 	worked  map[string]time.Time // when a node last began or ended work
@@ -67,9 +67,9 @@ func raiseStorm(t *testing.T, replicas int) *storm {
 	t.Helper()
 	s := &storm{worked: map[string]time.Time{}, grants: map[string]int{}, next: make(chan change, 1)}
 	s.ironic = serveIronic(t, 10*time.Minute, shortWorks)
-	keys := make([]fakebmo.Host, stormHosts)
+	keys := make([]bmo.Host, stormHosts)
 	for i := range keys {
-		keys[i] = fakebmo.Host{Namespace: fmt.Sprintf("tenant-%d", i%3), Name: fmt.Sprintf("host-%03d", i), Provision: true}
+		keys[i] = bmo.Host{Namespace: fmt.Sprintf("tenant-%d", i%3), Name: fmt.Sprintf("host-%03d", i), Provision: true}
 		s.ironic.node(t, keys[i].Key())
 	}
 	s.ironic.With(func(_ time.Time, w *fakeironic.World) { w.Watch(s.works) })
@@ -106,18 +106,18 @@ func shortWorks(o *fakeironic.Options) {
 	d.FinalReboot, d.TearDown, d.Heartbeat = span(100, 300), span(100, 300), span(1000, 3000)
 }
 
-func (s *storm) newOperator(hosts []fakebmo.Host) (err error) {
-	o := fakebmo.Options{Hosts: hosts, Workers: stormAskers, Speed: 1, Seed: 24, Timings: fakebmo.Timings{
-		Delayed: fakebmo.Span{Min: time.Second, Max: 3 * time.Second}, Busy: fakebmo.Span{Min: time.Second, Max: 3 * time.Second},
+func (s *storm) newOperator(hosts []bmo.Host) (err error) {
+	o := bmo.Options{Hosts: hosts, Workers: stormAskers, Speed: 1, Seed: 24, Timings: bmo.Timings{
+		Delayed: bmo.Span{Min: time.Second, Max: 3 * time.Second}, Busy: bmo.Span{Min: time.Second, Max: 3 * time.Second},
 		Poll: 500 * time.Millisecond, Gone: time.Second, Ready: time.Second,
 		BackoffBase: 100 * time.Millisecond, BackoffMax: 2 * time.Second, Retry: time.Second,
 	}}
-	if o.Ironic, err = fakebmo.NewClient("http://gateway", s.service); err != nil {
+	if o.Ironic, err = bmo.NewClient("http://gateway", s.service); err != nil {
 		return err
 	}
 	const noLimit = 100_000
-	o.Capacity = fakebmo.BuiltIn(o.Ironic, noLimit)
-	s.bmo, err = fakebmo.New(o)
+	o.Capacity = bmo.BuiltIn(o.Ironic, noLimit)
+	s.bmo, err = bmo.New(o)
 	return err
 }
 
@@ -195,7 +195,7 @@ func (s *storm) leader() *life {
 			return l
 		}
 	}
-	s.Fatalf("nobody leads and fills the slots: %s; operator: %+v; Ironic: %+v", s.turns, s.bmo.Counts(), s.ironic.Truth())
+	s.Fatalf("nobody leads and fills the slots: %s; operator: %+v; Ironic: %+v", s.turns, s.bmo.Totals(), s.ironic.Truth())
 	return nil
 }
 

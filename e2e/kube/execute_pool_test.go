@@ -217,10 +217,15 @@ func (m *mortal) play() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// guardedPod is a pod with its PodDisruptionBudget, of which ALLOWED may go now. It goes at once.
+// guardedPod is a pod with its volume and its PodDisruptionBudget, of which ALLOWED may go now. It goes at once.
 const guardedPod = `
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: NS-MACHINE}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d.example.org, volumeHandle: h}, claimRef: {namespace: NS, name: on-MACHINE}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: on-MACHINE, namespace: NS}, spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: NS-MACHINE, resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
+---
 {apiVersion: v1, kind: Pod, metadata: {name: on-MACHINE, namespace: NS, labels: {app: on-MACHINE}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u3, controller: true}]},
  spec: {nodeName: NS-MACHINE, terminationGracePeriodSeconds: 0, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
+  volumes: [{name: v, persistentVolumeClaim: {claimName: on-MACHINE}}],
   containers: [{name: c, image: i, resources: {requests: {cpu: 5}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]},
  status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
 ---
@@ -240,9 +245,9 @@ func (m *mortal) guard(machine, allowed string) {
 }
 
 // playMortal makes a pool of three Machines, which have a host each, and free hosts. Those of machine-0 and machine-2 have a pod
-// that may not go. Their nodes are on the API server, or on one that the throttle reaches at far. Work in Ironic does not end by
-// itself.
-func playMortal(t *testing.T, nodes *realkube.Kube, far string, free int) *mortal {
+// that may not go. Their nodes are on the API server, or on one that the throttle reaches at far; "": it has no kubeconfig. Work
+// in Ironic does not end by itself. The throttle has the rights of a component: planner, which only plans, or planner-execute.
+func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string, free int) *mortal {
 	t.Helper()
 	ns := namespace(t, "mortal")
 	own, err := kube.NewClient(cluster.Config())
@@ -255,10 +260,12 @@ func playMortal(t *testing.T, nodes *realkube.Kube, far string, free int) *morta
 	}
 	m := &mortal{T: t, nodes: nodes, ironic: serveIronic(t, 24*time.Hour)}
 	m.Player = &capiplayer.Player{Own: own, Nodes: own, Namespace: ns, Infrastructure: "v1beta1"}
-	deploy(t, ns, rights(t, filepath.Join(testCases, "planner-execute"), ns))
+	deploy(t, ns, rights(t, filepath.Join(testCases, component), ns))
 	if nodes != cluster {
 		m.Nodes = there
 		applyLive(t, nodes, decode(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+ns+"}}"))
+	}
+	if far != "" {
 		kubeconfig, err := nodes.AdminKubeconfig(far)
 		if err != nil {
 			t.Fatal(err)
@@ -293,7 +300,7 @@ func playMortal(t *testing.T, nodes *realkube.Kube, far string, free int) *morta
 	m.guard("machine-2", "0")
 	m.settings = clustered(m.ironic.URL, m.through(), ns).with(settings{
 		"WATCH_NAMESPACE": ns, "MAX_CONCURRENT_PROVISIONING_HOSTS": "2",
-		ours + "DISRUPTION": "execute", ours + "DISRUPTION_CONSOLIDATE_AFTER": "1s", ours + "DISRUPTION_TARIFF": "0.5",
+		ours + "DISRUPTION": map[string]string{"planner": "plan", "planner-execute": "execute"}[component], ours + "DISRUPTION_CONSOLIDATE_AFTER": "1s", ours + "DISRUPTION_TARIFF": "0.5",
 	})
 	return m
 }

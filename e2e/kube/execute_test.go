@@ -85,7 +85,7 @@ func (r *released) becomes(node string, state ironic.State) {
 // for those who want slots.
 func TestServeIsKilledWhileItReleases(t *testing.T) {
 	t.Parallel()
-	m := playMortal(t, cluster, "", 0)
+	m := playMortal(t, "planner-execute", cluster, "", 0)
 	r := &released{mortal: m}
 	for i := range r.real {
 		r.real[i] = m.ironic.node(t, m.Namespace+"~real-"+string(rune('0'+i)))
@@ -113,7 +113,7 @@ func TestServeIsKilledWhileItReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(way.Stop)
-	m := playMortal(t, far, way.URL, 1)
+	m := playMortal(t, "planner-execute", far, way.URL, 1)
 	m.guard("machine-1", "0")
 	m.guard("machine-1", "1")
 	stop := m.play()

@@ -18,113 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
-
-// plannedPool is a MachineDeployment with its MachineSet and template; NS is the namespace.
-const plannedPool = `
-{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, metadata: {name: new, namespace: NS}, spec: {template: {spec: {image: {url: "http://i/2", checksum: c2}, hostSelector: {matchLabels: {rack: r1}}}}}}
----
-{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, metadata: {name: md, namespace: NS},
- spec: {clusterName: c, replicas: 4, template: {spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
----
-{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: ms, namespace: NS, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, name: md, uid: u1, controller: true}]},
- spec: {clusterName: c, replicas: 4, template: {spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
----
-{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: NS}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}},
- status: {observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2}}
-`
-
-// plannedVolume is one that a pod has: it takes rights of its own to read it.
-const plannedVolume = `
----
-{apiVersion: v1, kind: PersistentVolume, metadata: {name: NS-pv}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d.example.org, volumeHandle: h}, claimRef: {namespace: NS, name: data}}}
----
-{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: NS}, spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: NS-pv, resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
----
-{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: NS-kept}, spec: {drivers: [{name: d.example.org, nodeID: id-1, allocatable: {count: 4}}]}}
-`
-
-// plannedHost is the host HOST of that pool in service, of the image I, which TEMPLATE has, with NOTES.
-const plannedHost = `
----
-{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: HOST, namespace: NS, labels: {rack: r1}, annotations: {NOTES}},
- spec: {online: true, image: {url: "http://i/I", checksum: cI}, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: NS, name: m3-HOST}},
- status: {operationalStatus: OK, errorMessage: "", errorCount: 0, poweredOn: true, provisioning: {ID: "", state: provisioned, image: {url: "http://i/I", checksum: cI}}}}
----
-{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, metadata: {name: m3-HOST, namespace: NS, annotations: {metal3.io/BareMetalHost: NS/HOST, cluster.x-k8s.io/cloned-from-name: TEMPLATE}}, spec: {}}
----
-{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m-HOST, namespace: NS, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: ms, uid: u2, controller: true}]},
- spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Machine, name: m3-HOST}}, status: {nodeRef: {name: NS-HOST}}}
----
-{apiVersion: v1, kind: Node, metadata: {name: NS-HOST, labels: {pool: NS}}, spec: {providerID: "metal3://NS/HOST/m3-HOST"},
- status: {allocatable: {cpu: "8", memory: 32Gi, pods: "110"}, conditions: [{type: Ready, status: "True", reason: r, message: m, lastHeartbeatTime: "2025-11-02T00:00:00Z", lastTransitionTime: "2025-11-02T00:00:00Z"}]}}
-`
-
-// plannedPod is a pod on the node of HOST that could run on any of the pool.
-const plannedPod = `
----
-{apiVersion: v1, kind: Pod, metadata: {name: on-HOST, namespace: NS, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u3, controller: true}]},
- spec: {nodeName: NS-HOST, nodeSelector: {pool: NS}, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, VOLUMES
-  containers: [{name: c, image: i, resources: {requests: {cpu: 250m, memory: 1Gi}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]},
- status: {phase: Running, startTime: "2025-11-03T00:00:00Z", conditions: [{type: Ready, status: "True"}]}}
-`
-
-// applyPlanned makes hosts empty, drifted, under-used and kept; these but the first have a pod. Their nodes are of an API
-// server of their own or not; then this one has nodes of the same names, on no host.
-func applyPlanned(t *testing.T, ns string, nodes *realkube.Kube) {
-	t.Helper()
-	const watts = `ironic-throttle.metal3.io/watts-busy: "400", ironic-throttle.metal3.io/watts-idle: "150"`
-	text := plannedPool + plannedVolume
-	for _, h := range []struct{ name, template, image, notes string }{
-		{"empty", "new", "2", watts}, {"drifted", "old", "1", ""}, {"under", "new", "2", watts},
-		{"kept", "new", "2", watts + `, ironic-throttle.metal3.io/do-not-disrupt: "true"`},
-	} {
-		objects := plannedHost
-		if h.name != "empty" {
-			objects += plannedPod
-		}
-		volumes := ""
-		if h.name == "kept" {
-			volumes = "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}],"
-		}
-		text += strings.NewReplacer("VOLUMES", volumes, "HOST", h.name, "TEMPLATE", h.template, "/I", "/"+h.image, "cI", "c"+h.image, "NOTES", h.notes).Replace(objects)
-	}
-	var here, there []*unstructured.Unstructured
-	for _, o := range decode(t, strings.ReplaceAll(text, "NS", ns)) {
-		switch kind := o.GetKind(); {
-		case strings.Contains(o.GetAPIVersion(), "x-k8s.io") || kind == "BareMetalHost":
-			here = append(here, o)
-			continue
-		case kind == "Node" && nodes != cluster:
-			double := o.DeepCopy()
-			double.Object["spec"] = map[string]any{"providerID": "other://" + o.GetName()}
-			here = append(here, double)
-		}
-		there = append(there, o)
-	}
-	if nodes != cluster {
-		applyLive(t, nodes, decode(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+ns+"}}"))
-	}
-	if err := nodes.Account(t.Context(), ns, "default"); err != nil {
-		t.Fatal(err)
-	}
-	applyLive(t, cluster, here)
-	applyLive(t, nodes, there)
-}
-
-// servePlanner is a throttle that plans, with the rights of the component.
-func servePlanner(t *testing.T, ns string) *throttle {
-	t.Helper()
-	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "planner"), ns))
-	p := serve(t, clustered(serveIronic(t, time.Hour).URL, kubeconfig, ns).with(settings{
-		"WATCH_NAMESPACE": ns, ours + "DISRUPTION": "plan", ours + "DISRUPTION_CONSOLIDATE_AFTER": "1s", ours + "DISRUPTION_TARIFF": "0.5",
-	}))
-	p.isReady()
-	return p
-}
 
 // run is a command of the product about this throttle.
 func (p *throttle) run(args ...string) (out, said string, code int) {
@@ -181,34 +77,19 @@ func (p *throttle) samePlan(wanted func(api.Plan) bool) (plan api.Plan) {
 	return plan
 }
 
-// releases reports whether a plan releases that empty host alone.
-func releases(plan api.Plan, host string) bool {
-	return plan.Method == api.MethodEmptiness && len(plan.Actions) == 1 && plan.Actions[0].Decision == api.PlanRelease &&
-		len(plan.Actions[0].Hosts) == 1 && plan.Actions[0].Hosts[0].Name == host
+// releases reports whether a plan releases the empty host alone.
+func releases(plan api.Plan) bool {
+	return plan.Blocked == "" && plan.Method == api.MethodEmptiness && len(plan.Actions) == 1 && plan.Actions[0].Decision == api.PlanRelease &&
+		len(plan.Actions[0].Hosts) == 1 && strings.HasSuffix(plan.Actions[0].Hosts[0].Name, "/host-1")
 }
 
 // TestThePlanOfLiveObjectsIsThatOfTheirExport: what `serve` plans of live objects, with the rights of the component
 // alone, is what is planned of the file that it exports, byte for byte.
 func TestThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t, "plan")
-	applyPlanned(t, ns, cluster)
-	p := servePlanner(t, ns)
-
-	plan := p.samePlan(func(plan api.Plan) bool {
-		return releases(plan, ns+"/empty") && plan.Blocked == ""
-	})
-	later := map[string]api.PlanReason{}
-	for _, c := range plan.Later {
-		later[c.Host] = c.Reason
-	}
-	if later[ns+"/drifted"] != api.PlanDrifted || later[ns+"/under"] != api.PlanUnderutilized || len(later) != 2 || !plan.DryRun || plan.Hosts != 4 {
-		t.Errorf("dry run %v of %d hosts, later %v", plan.DryRun, plan.Hosts, later)
-	}
-	if !slices.ContainsFunc(plan.Excluded, func(e api.PlanExcluded) bool {
-		return e.Condition == "DisruptionAllowed" && e.Hosts == 1 && slices.Equal(e.Names, []string{ns + "/kept"})
-	}) {
-		t.Errorf("excluded are %v", plan.Excluded)
+	plan := playMortal(t, "planner", cluster, "", 0).lives().samePlan(releases)
+	if !plan.DryRun || plan.Hosts != 3 || !slices.ContainsFunc(plan.Excluded, func(e api.PlanExcluded) bool { return e.Condition == "PodsMovable" && e.Hosts == 2 }) {
+		t.Errorf("dry run %v of %d hosts, excluded are %v", plan.DryRun, plan.Hosts, plan.Excluded)
 	}
 }
 
@@ -252,14 +133,14 @@ func (p *throttle) planOf(what string, wanted func(api.Plan) bool) (plan api.Pla
 // Cluster. What keeps it from being read is said, and nothing is planned there.
 func TestThePlanOfAWorkloadCluster(t *testing.T) {
 	t.Parallel()
-	ns, far := namespace(t, "plan"), workloads(t)
-	applyPlanned(t, ns, far)
+	far := workloads(t)
 	network, err := far.Proxy()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(network.Stop)
-	p := servePlanner(t, ns)
+	m := playMortal(t, "planner", far, "", 0)
+	ns, p := m.Namespace, m.lives()
 	away := func(why string) {
 		t.Helper()
 		plan := p.planOf("word of "+why, func(plan api.Plan) bool {
@@ -282,15 +163,12 @@ func TestThePlanOfAWorkloadCluster(t *testing.T) {
 	hold(bytes.Replace(admin, []byte("    token: "), []byte("    token: not-"), 1))
 	away("Unauthorized")
 	hold(admin) // renewed
-	released := func(plan api.Plan) bool {
-		return releases(plan, ns+"/empty") && plan.Actions[0].Hosts[0].Cluster == ns+"/c" && plan.Actions[0].Hosts[0].Node == ns+"-empty"
-	}
-	plan := p.samePlan(released)
-	if len(plan.Later) != 2 || len(plan.Clusters) != 1 || plan.Clusters[0].Nodes < 4 || plan.Clusters[0].Fault != "" {
-		t.Errorf("later %v, clusters %+v", plan.Later, plan.Clusters)
+	plan := p.samePlan(releases)
+	if h := plan.Actions[0].Hosts[0]; h.Cluster != ns+"/c" || h.Node != m.NodeOf("machine-1") || len(plan.Clusters) != 1 || plan.Clusters[0].Nodes < 3 || plan.Clusters[0].Fault != "" {
+		t.Errorf("%+v, clusters %+v", h, plan.Clusters)
 	}
 	network.Swallow()
 	away("imeout") // of the request, or of the TLS handshake before it
 	network.Mend()
-	p.planOf("the cluster is back", released)
+	p.planOf("the cluster is back", releases)
 }

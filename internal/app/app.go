@@ -178,12 +178,8 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
-	find := func(ctx context.Context, key string) (state string, found bool, err error) { // that no poll has shown
-		node, found, err := a.client.Node(ctx, key)
-		return string(node.State), found, err
-	}
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), FindNode: find, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), Version: a.version, Now: a.now, Log: a.log,
 		Settings:  a.settings,
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Leading:   a.mayStart,

@@ -15,16 +15,13 @@ import (
 func TestChanges(t *testing.T) {
 	for _, row := range []struct{ path, body, want string }{
 		{"/v1/holds/metal3/host-1/release", "", "release metal3|host-1|"},
-		{"/v1/holds/metal3/host-1/release", "{}", "release metal3|host-1|"},
 		{"/v1/holds/metal3/host-1/release?x=y", `{"episode":"e-1"}`, "release metal3|host-1|e-1"},
 		{"/v1/holds/-/3f2b8a6e/release", " \n", "release |3f2b8a6e|"},
 		{"/v1/holds/-/no%2Ffolder%25/release", "", "release |no/folder%|"},
 		{"/v1/breakers/ironic/reset", "", "reset ironic"},
 		{"/v1/breakers/group:rack1/reset", " {} ", "reset group:rack1"},
-		{"/v1/breakers/{scope}/reset", "", "reset {scope}"},
 		{"/v1/breakers/group%3Arack1/trip", "", "trip group:rack1 0s"},
 		{"/v1/breakers/image%3Ahttp%3A%2F%2Fx%2Fsums%3Fa=%25/trip", `{"for":"30m"}`, "trip image:http://x/sums?a=% 30m0s"},
-		{"/v1/breakers/ironic/trip", `{"for":"720h"}`, "trip ironic 720h0m0s"},
 	} {
 		f := seen()
 		s, log := logged(t, f, guarded(&guards{}))
@@ -54,7 +51,6 @@ func TestRefusedChanges(t *testing.T) {
 		{"/v1/holds/metal3/host-1/release", errors.New("sesame"), 500, "", "internal error"},
 		{"/v1/breakers/rack1/reset", fmt.Errorf("%q: %w", "it", api.ErrNoBreaker), 404, "scope", "rack1 " + api.ErrNoBreaker.Error()},
 		{"/v1/breakers/rack1/trip", &api.FieldError{Field: "scope", Value: "rack1", Rule: "is no scope"}, 400, "scope", `scope: "rack1" is no scope`},
-		{"/v1/breakers/rack1/trip", errors.New("sesame"), 500, "", "internal error"},
 	} {
 		f := seen()
 		f.err = row.err
@@ -101,24 +97,16 @@ func TestChangesThatAreNotTaken(t *testing.T) {
 		field   string
 	}{
 		{nil, "", nil, 415, ""},
-		{nil, "", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, ""},
 		{nil, "{}", []string{"Content-Type", "text/plain"}, 415, ""},
 		{nil, "", append([]string{"Sec-Fetch-Site", "cross-site"}, jsonType...), 403, ""},
 		{nil, "", append([]string{"Sec-Fetch-Site", "same-site"}, jsonType...), 403, ""},
 		{nil, "", append([]string{"Origin", "http://evil.example"}, jsonType...), 403, ""},
 		{nil, large, jsonType, 413, ""},
 		{nil, "[]", jsonType, 400, ""},
-		{nil, "{}{}", jsonType, 400, ""},
 		{[]string{release}, `{"Episode":"e"}`, jsonType, 400, "Episode"},
-		{[]string{release}, `{"episode":"e","episode":"e"}`, jsonType, 400, "episode"},
-		{[]string{release}, `{"episode":7}`, jsonType, 400, "episode"},
 		{[]string{release}, long, jsonType, 400, "episode"},
 		{[]string{reset}, `{"for":"1h"}`, jsonType, 400, ""},
-		{[]string{trip}, `{"for":"soon"}`, jsonType, 400, "for"},
-		{[]string{trip}, `{"for":"-1h"}`, jsonType, 400, "for"},
-		{[]string{trip}, `{"for":"0"}`, jsonType, 400, "for"},
 		{[]string{trip}, `{"for":"721h"}`, jsonType, 400, "for"},
-		{[]string{trip}, `{"For":"30m"}`, jsonType, 400, "For"},
 	} {
 		if row.paths == nil {
 			row.paths = []string{release, reset, trip}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -228,50 +227,5 @@ func (c comparison) is(where, got, want string) {
 	c.Helper()
 	if got != want {
 		c.Errorf("docs/openapi.yaml: %s is %s, want %s", where, got, want)
-	}
-}
-
-// TestPagesNamePathsThatAre: a path in a page, or in a rule that grants the right to it, is a route.
-func TestPagesNamePathsThatAre(t *testing.T) {
-	var known [][]string
-	for _, route := range served(t) {
-		_, path, _ := strings.Cut(route, " ")
-		known = append(known, strings.Split(regexp.MustCompile(`\{.*?\}`).ReplaceAllString(path, "*"), "/"))
-	}
-	leads := func(path string) bool {
-		given := strings.Split(path, "/")
-		return slices.ContainsFunc(known, func(route []string) bool {
-			if strings.HasSuffix(path, "*") { // of a rule of RBAC
-				route, given = route[:min(len(route), len(given)-1)], given[:len(given)-1]
-			}
-			ok, err := filepath.Match(strings.Join(route, "/"), strings.Join(given, "/"))
-			given = strings.Split(path, "/")
-			return ok && err == nil
-		})
-	}
-	found := 0
-	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, path := range regexp.MustCompile(`/v1/[a-z][A-Za-z0-9%{}._~:/*-]*`).FindAllString(string(text), -1) {
-				path = strings.TrimRight(path, ".:")
-				if strings.HasPrefix(path, "/v1/nodes") { // Ironic's
-					continue
-				}
-				if found++; !leads(path) {
-					t.Errorf("%s: %s is no path of the API", filepath.Base(file), path)
-				}
-			}
-		}
-	}
-	if found < 15 || leads("/v1/hold") || leads("/v1/statuses/*") || leads("/v1/holds/a/b/relase") {
-		t.Errorf("found %d paths: the search is broken", found)
 	}
 }

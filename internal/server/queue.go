@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -25,7 +26,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 	if want.OnePool {
 		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.Pool })
 		if i < 0 {
-			writeBadRequest(w, &api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no limit of its own, " + poolNames(q)})
+			writeBadRequest(w, &api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no limit of its own"})
 			return
 		}
 		q.Pools = q.Pools[i : i+1]
@@ -42,10 +43,8 @@ func parseQueueQuery(raw string) (q api.QueueQuery, err error) {
 	}
 	for name, all := range values {
 		switch {
-		case name == "":
-			return q, &api.FieldError{Field: "query", Rule: "has a value without a name"}
 		case !slices.Contains(queueParameters, name):
-			return q, &api.FieldError{Field: shown(name), Rule: "is not a parameter: known are " + strings.Join(queueParameters, ", ")}
+			return q, &api.FieldError{Field: cmp.Or(shown(name), "query"), Rule: "is not a parameter: known are " + strings.Join(queueParameters, ", ")}
 		case len(all) > 1:
 			return q, &api.FieldError{Field: name, Rule: "is given twice"}
 		}
@@ -76,17 +75,4 @@ func reasonWords() string {
 		}
 	}
 	return strings.Join(words, ", ")
-}
-
-func poolNames(q api.Queue) string {
-	var names []string
-	for _, p := range q.Pools {
-		if p.Pool != "" {
-			names = append(names, p.Pool)
-		}
-	}
-	if len(names) == 0 {
-		return "and no other pool has one"
-	}
-	return "known are " + strings.Join(names, ", ")
 }

@@ -16,27 +16,19 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}{
 		{s.API(), "GET", "/v1/nothing", 404, ""},
 		{s.API(), "GET", "/healthz", 404, ""},
-		{s.Health(), "GET", "/", 404, ""},
-		{s.Metrics(), "GET", "/", 404, ""},
 		// None is redirected: a client would repeat a POST as a GET, and take what is vacant for a yes.
 		{s.API(), "POST", "/v1/isready/", 404, ""},
 		{s.API(), "POST", "//v1/isready", 404, ""},
 		{s.API(), "GET", "/v1/../v1/status", 404, ""},
 		{s.API(), "GET", "/v1/status/.", 404, ""},
-		{s.API(), "CONNECT", "/v1/../v1/status", 404, ""},
 		{s.API(), "OPTIONS", "*", 404, ""},
 		{s.API(), "POST", "/v1/holds//host/release", 404, ""},
-		{s.API(), "POST", "/v1/holds/ns/host/release/", 404, ""},
 		{s.API(), "GET", "/v1/why/ns/", 404, ""},
 		{s.API(), "POST", "/v1/breakers/image:http://x/reset", 404, ""},
-		{s.API(), "POST", "/v1/breakers/ironic%2Freset", 404, ""},
 		{s.API(), "GET", "/v1/holds/{namespace}/{name}/release", 405, "POST"},
 		{s.API(), "HEAD", "/v1/breakers/ironic/trip", 405, "POST"},
-		{s.API(), "OPTIONS", "/v1/breakers/ironic/trip", 405, "POST"},
 		{s.API(), "PUT", "/v1/isready", 405, "GET, HEAD, POST"},
-		{s.API(), "POST", "/v1/queue?limit=x", 405, "GET, HEAD"},
 		{s.API(), "POST", "/", 405, "GET, HEAD"},
-		{s.API(), "BREW", "/v1/slots", 405, "GET, HEAD"},
 		{s.Health(), "POST", "/healthz", 405, "GET, HEAD"},
 	} {
 		w := send(t, row.handler, row.method, row.path, "")

@@ -63,28 +63,12 @@ func TestServeAnswersOnEachListener(t *testing.T) {
 		{l.Local, "/v1/status", `"version":"v1.2.3"`},
 		{l.Health, "/readyz", "ok"},
 		{l.Metrics, "/metrics", "ironic_throttle_slots_limit 20"},
-		{l.Metrics, "/metrics", "go_goroutines"},
 	} {
 		if code, body, err := request(t, row.listener, http.MethodGet, row.path, ""); err != nil || code != 200 || !strings.Contains(body, row.want) {
 			t.Errorf("%s: %d %v, lacks %s", row.path, code, err, row.want)
 		}
 	}
 	if err := wait(); err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-}
-
-// The local listener speaks plain HTTP, also where the API has TLS.
-func TestTheLocalListenerSpeaksPlainHTTP(t *testing.T) {
-	local := open(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- made(t, seen(), guarded(&guards{})).Serve(ctx, Listeners{Local: local}) }()
-	if code, body, err := request(t, local, "GET", "/v1/status", ""); err != nil || code != 200 {
-		t.Errorf("%d %s %v", code, body, err)
-	}
-	cancel()
-	if err := <-done; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
 }

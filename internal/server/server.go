@@ -44,9 +44,6 @@ type Decider interface {
 	FirstPoll() <-chan struct{}
 }
 
-// findNodeTimeout bounds what Ironic is asked for one node: a client waits for 2 s.
-const findNodeTimeout = 1500 * time.Millisecond
-
 // Options is what New needs. Decider is required; everything else may be zero. The functions are called for each request
 // and must not block.
 type Options struct {
@@ -73,8 +70,6 @@ type Options struct {
 	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where it does
 	// not decide. nil: never.
 	Observe func() bool
-	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none. nil: Ironic is not asked.
-	FindNode func(ctx context.Context, key string) (state string, found bool, err error)
 	// Save makes released holds last; it is called before a release is answered. nil: there is nothing to save.
 	Save func() error
 	// Planner answers GET /v1/plan; nil: nothing is planned.
@@ -95,7 +90,6 @@ type Server struct {
 	drain    time.Duration
 	gentle   *gentle
 	gate     *gate // of the API
-	words    nodeWords
 	statuses *snapshot.Cache[struct{}, api.Status]
 	pages    *snapshot.Cache[int, shownData] // by rows of the queue
 	ending   context.Context                 // ends with the server

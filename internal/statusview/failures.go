@@ -109,8 +109,7 @@ func (p *page) causes(b api.Breaker) {
 // Holds returns h as text: the failed hosts, each with its cause below it.
 func Holds(h api.Holds, width int) string {
 	p := &page{width: width}
-	t := newTable("HOST", "KIND", "FAILURES", "SINCE", "HELD", "EPISODE")
-	t.spare = []string{"FAILURES", "EPISODE"}
+	t := newTable("HOST", "KIND", "SINCE", "HELD", "EPISODE", "FAILURES")
 	held := 0
 	for _, x := range h.Hosts {
 		text := "no"
@@ -121,7 +120,7 @@ func Holds(h api.Holds, width int) string {
 		case x.Released:
 			text = "released"
 		}
-		t.row(holdName(x), x.Kind, fmt.Sprint(x.Failures), api.Instant(x.Since), text, x.Episode)
+		t.row(holdName(x), x.Kind, api.Instant(x.Since), text, x.Episode, fmt.Sprint(x.Failures))
 	}
 	text := "off"
 	if timeout, err := time.ParseDuration(h.Timeout); err == nil && timeout > 0 {

@@ -42,7 +42,6 @@ func Plan(p api.Plan, width int) string {
 	out.table(clusters, 0, "", nil)
 	out.actions(p.Actions)
 	later := newTable("LATER", "REASON", "SAVING/H", "COST", "SAVING/COST", "POOL", "NOTE")
-	later.spare = []string{"POOL", "COST", "SAVING/COST"}
 	for _, c := range p.Later[:min(len(p.Later), planLater)] {
 		later.row(c.Host, string(c.Reason), number(c.SavingPerHour), number(c.DisruptionCost), number(c.SavingPerCost), c.Pool, c.Note)
 	}
@@ -136,7 +135,6 @@ func first(n int, names []string, all int) string {
 // actions are a table, with evidence and commands below each row.
 func (p *page) actions(actions []api.PlanAction) {
 	t := newTable("HOST", "DECISION", "REASON", "SAVING/H", "COST", "SLOTS", "MINUTES", "PAYBACK")
-	t.spare = []string{"COST", "SLOTS", "PAYBACK", "REASON"}
 	for _, a := range actions {
 		payback, host := "", ""
 		if a.PaybackHours != nil {

@@ -56,7 +56,6 @@ func (p *page) tenants(q api.PoolQueue) {
 // hosts are the first of a queue.
 func (p *page) hosts(header string, q api.PoolQueue, most int) {
 	t := newTable(titled(header, q), "HOST", "ERRORS", "TOLD", "WAITED", "EXPECTED")
-	t.spare = []string{"ERRORS"}
 	shown := q.Hosts[:min(len(q.Hosts), most)]
 	for _, h := range shown {
 		t.row(nonZero(h.Position), cmp.Or(hostName(h.Name), h.NodeUUID), nonZero(h.Errors), string(h.Reason), age(h.WaitedSeconds),

@@ -160,17 +160,17 @@ func TestTextOfHolds(t *testing.T) {
 		{Name: "bare", NodeUUID: "u-2", Kind: "inspection", Failures: 1, Released: true, Since: noon},
 		{NodeUUID: someUUID, Kind: "cleaning", Failures: 1, State: "clean failed", Since: noon},
 	}, Pools: []api.PoolFailures{{Pool: "idle", Hosts: 9}, {Failed: 5, Hosts: 10, Allowed: 4, Paused: true}}}
-	differs(t, Holds(h, 72), `hold-off  2d, stage retry
+	differs(t, Holds(h, 76), `hold-off  2d, stage retry
 holds     1 failed and left alone, 2 failed and not held
-pool      hosts without a conductor group: 5 of 10 failed, 4 allowed:
-          gets no new hosts
+pool      hosts without a conductor group: 5 of 10 failed, 4 allowed: gets
+          no new hosts
 warning   2 changes of holds are not saved yet
 
-HOST           KIND        SINCE                 HELD       EPISODE
-metal3/host-1  deployment  2026-11-21T11:00:00Z  for 1d23h  f12c4f8aaacc
+HOST           KIND        SINCE                 HELD       EPISODE       F…
+metal3/host-1  deployment  2026-11-21T11:00:00Z  for 1d23h  f12c4f8aaacc  2
   deploy failed: Timeout of node 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b
-bare           inspection  2026-11-21T11:00:00Z  released   -
-3f2b8a6e…      cleaning    2026-11-21T11:00:00Z  no         -
+bare           inspection  2026-11-21T11:00:00Z  released   -             1
+3f2b8a6e…      cleaning    2026-11-21T11:00:00Z  no         -             1
   clean failed
 `)
 	differs(t, Holds(api.Holds{Timeout: "0s"}, 0), "hold-off  off\nholds     no host has failed\n")

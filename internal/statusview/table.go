@@ -7,15 +7,11 @@ import (
 	"text/tabwriter"
 )
 
-const (
-	gap       = 2 // blanks between columns
-	narrowest = 8 // what a cell is cut to at most
-)
+const gap = 2 // blanks between columns
 
 // table lines up columns, and makes them fit.
 type table struct {
-	rows  [][]string // the header first
-	spare []string   // the columns that a narrow terminal can do without, in this order
+	rows [][]string // the header first
 }
 
 func newTable(header ...string) *table { return &table{rows: [][]string{header}} }
@@ -56,58 +52,20 @@ func (p *page) table(t *table, hidden int, what string, under func(row int)) {
 	}
 }
 
-// fit leaves out the columns that say nothing, and makes t as narrow as width, 0 = any, as far as it can: UUIDs are
-// shortened, spare columns go, and cells of more than half of the width are cut.
+// fit leaves out the columns that say nothing, and shortens UUIDs where t is shown on a terminal.
 func (t *table) fit(width int) {
-	for _, header := range slices.Clone(t.rows[0][1:]) { // the first one names the table
-		i := slices.Index(t.rows[0], header)
+	for i := len(t.rows[0]) - 1; i > 0; i-- { // the first one names the table
 		if !slices.ContainsFunc(t.rows[1:], func(cells []string) bool { return cells[i] != "-" }) {
-			t.drop(header)
+			for n := range t.rows {
+				t.rows[n] = slices.Delete(t.rows[n], i, i+1)
+			}
 		}
-	}
-	if width <= 0 || t.width() <= width {
-		return
 	}
 	for _, cells := range t.rows {
 		for i := range cells {
-			cells[i] = cutMiddle(shortUUIDs(cells[i]), max(narrowest, width/2))
+			if width > 0 {
+				cells[i] = shortUUIDs(cells[i])
+			}
 		}
 	}
-	for _, header := range t.spare {
-		if t.width() > width {
-			t.drop(header)
-		}
-	}
-}
-
-// width is that of the widest row.
-func (t *table) width() int {
-	total := -gap
-	for i := range t.rows[0] {
-		widest := 0
-		for _, cells := range t.rows {
-			widest = max(widest, columns(cells[i]))
-		}
-		total += widest + gap
-	}
-	return total
-}
-
-// drop takes a column out, if it is there.
-func (t *table) drop(header string) {
-	if i := slices.Index(t.rows[0], header); i >= 0 {
-		for n := range t.rows {
-			t.rows[n] = slices.Delete(t.rows[n], i, i+1)
-		}
-	}
-}
-
-// cutMiddle cuts names, which differ at their ends.
-func cutMiddle(text string, width int) string {
-	letters := []rune(text)
-	if len(letters) <= width {
-		return text
-	}
-	tail := width / 2
-	return string(letters[:width-1-tail]) + "…" + string(letters[len(letters)-tail:])
 }

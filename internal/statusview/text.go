@@ -148,7 +148,6 @@ func counts(of []api.Count) string {
 // working is the table of who holds a slot or is at work: who is stuck first.
 func (p *page) working(c Content, most int) {
 	t := newTable("WORKING", "OP", "STATE", "POOL", "SINCE", "NOTE", "NODE")
-	t.spare = []string{"NODE", "POOL"}
 	all := slices.Clone(c.Status.Slots.Occupants)
 	slices.SortStableFunc(all, func(a, b api.Occupant) int {
 		if a.Stuck == b.Stuck {

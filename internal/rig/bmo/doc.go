@@ -10,6 +10,7 @@
 // the capacity rule is asked. A no marks the host delayed: it asks again after
 // 60 to 120 s and does nothing else until it is let through, not even go away.
 //
-// It is pure: no socket, no goroutine, no clock. internal/rig/fakebmo plays it over HTTP,
-// internal/rig/simulate in virtual time.
+// Reconcile is pure: no socket, no goroutine, no clock. Operator plays it over HTTP as the BareMetal Operator does,
+// as Ironic and a throttle see it, in real time or in a bubble of testing/synctest; internal/rig/simulate plays it in
+// virtual time.
 package bmo

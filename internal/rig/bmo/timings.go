@@ -6,17 +6,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 )
 
+// Span is a range that a wait is drawn from.
+type Span = draw.Span
+
 // Timings are how long the operator waits before a host is reconciled again.
 type Timings struct {
-	Delayed draw.Span     // a host that was refused asks again
-	Busy    draw.Span     // after a 409 to a PUT
+	Delayed Span          // a host that was refused asks again
+	Busy    Span          // after a 409 to a PUT
 	Poll    time.Duration // between two looks at a host that works
 	Gone    time.Duration // after Ironic could not be reached
 	Ready   time.Duration // how long it is believed that Ironic is ready, once it was
 	// Act is the part between the yes and the PUT that is spent outside of the
-	// requests which internal/rig/fakebmo really makes: a real Ironic takes 5 to 400 ms
+	// requests which an Operator really makes: a real Ironic takes 5 to 400 ms
 	// for each of them, and up to 4 s for the PUT (docs/dev/reference/ironic.md).
-	Act draw.Span
+	Act Span
 	// BackoffBase doubles with each reconcile error in a row up to BackoffMax.
 	BackoffBase, BackoffMax time.Duration
 	// Retry is the unit in which a host in error waits: 2^errorCount of it, less
@@ -27,12 +30,12 @@ type Timings struct {
 // DefaultTimings are those of the BMO of August 2026 (docs/dev/reference/bmo.md).
 func DefaultTimings() Timings {
 	return Timings{
-		Delayed:     draw.Span{Min: 60 * time.Second, Max: 120 * time.Second},
-		Busy:        draw.Span{Min: 3 * time.Second, Max: 3750 * time.Millisecond},
+		Delayed:     Span{Min: 60 * time.Second, Max: 120 * time.Second},
+		Busy:        Span{Min: 3 * time.Second, Max: 3750 * time.Millisecond},
 		Poll:        10 * time.Second,
 		Gone:        30 * time.Second,
 		Ready:       5 * time.Second,
-		Act:         draw.Span{Min: 500 * time.Millisecond, Max: 4 * time.Second},
+		Act:         Span{Min: 500 * time.Millisecond, Max: 4 * time.Second},
 		BackoffBase: 5 * time.Millisecond, BackoffMax: 1000 * time.Second,
 		Retry: time.Minute,
 	}

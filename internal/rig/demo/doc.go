@@ -2,13 +2,13 @@
 // a fake BMO that wants all hosts provisioned at once, and the throttle between
 // them, or one of the rules that users have today.
 //
-//	fakebmo ──"may it start?"──► app (throttle) ──polls──► fakeironic
+//	bmo ──"may it start?"──► app (throttle) ──polls──► fakeironic
 //	   └───────────────GET, PUT states/provision──────────────►│
 //	meter ◄── the truth, sampled, and the hosts ───────────────┘
 //
 // or, with an operator that knows nothing of the throttle:
 //
-//	fakebmo ──GET, PUT states/provision──► app (gateway) ──what may pass──► fakeironic
+//	bmo ──GET, PUT states/provision──► app (gateway) ──what may pass──► fakeironic
 //
 // All durations of hosts are divided by one speed. What protects the limit
 // against a slow machine is not squeezed along: see settings.

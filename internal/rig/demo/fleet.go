@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // host is one host of the storm.
 type host struct {
-	fakebmo.Host
+	bmo.Host
 	tenant  int
 	failing bool   // its first tries fail
 	uuid    string // of its node
@@ -28,7 +28,7 @@ func fleet(o Options) []host {
 	for i := range hosts {
 		t := tenantOf(i, o.Tenants)
 		hosts[i].tenant = t
-		hosts[i].Host = fakebmo.Host{
+		hosts[i].Host = bmo.Host{
 			Namespace: fmt.Sprintf("tenant-%d", t+1), Name: fmt.Sprintf("host-%04d", i+1), Provision: true,
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -15,9 +15,9 @@ import (
 type sample struct {
 	at    time.Time
 	truth fakeironic.Truth
-	work  []time.Duration      // of each host of the fleet until now
-	hosts []fakebmo.HostStatus // in the same order
-	slots *api.SlotsView       // nil without a throttle
+	work  []time.Duration  // of each host of the fleet until now
+	hosts []bmo.HostStatus // in the same order
+	slots *api.SlotsView   // nil without a throttle
 }
 
 // meter adds samples up. It knows nothing of clocks or sockets.
@@ -118,7 +118,7 @@ func (m *meter) healthyWaiting(s sample) (n int) {
 }
 
 // waitsHealthy tells whether a host waits and does not count as failing (2 errors).
-func waitsHealthy(h fakebmo.HostStatus) bool { return h.Waiting() && h.Failures() < 2 }
+func waitsHealthy(h bmo.HostStatus) bool { return h.Waiting() && h.Failures() < 2 }
 
 // allWait tells whether every tenant has a healthy host that waits.
 func (m *meter) allWait(s sample) bool {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -27,7 +27,7 @@ func newStorm() *storm {
 	for i := range fleet {
 		fleet[i].tenant, fleet[i].failing = i%2, i == 3
 	}
-	s := &storm{now: sample{at: t0, work: make([]time.Duration, 4), hosts: make([]fakebmo.HostStatus, 4)}}
+	s := &storm{now: sample{at: t0, work: make([]time.Duration, 4), hosts: make([]bmo.HostStatus, 4)}}
 	s.meter = newMeter(Options{Limit: 2, Tenants: 2}, fleet, s.copy())
 	return s
 }
@@ -35,7 +35,7 @@ func newStorm() *storm {
 func (s *storm) copy() sample {
 	c := s.now
 	c.work = append([]time.Duration(nil), s.now.work...)
-	c.hosts = append([]fakebmo.HostStatus(nil), s.now.hosts...)
+	c.hosts = append([]bmo.HostStatus(nil), s.now.hosts...)
 	return c
 }
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 )
 
@@ -53,10 +53,10 @@ func clock(begin time.Time, speed float64) func() time.Time {
 // the requests between a yes and the moment in which a host is busy. By gateway
 // the yes is said to the PUT itself, and what BMO comes to before it is less:
 // refused PUTs were seen 3.07 to 4.22 s after each other.
-func timings(via measure.Via) fakebmo.Timings {
-	t := fakebmo.DefaultTimings()
+func timings(via measure.Via) bmo.Timings {
+	t := bmo.DefaultTimings()
 	if via == measure.ViaGateway {
-		t.Act = fakebmo.Span{Min: 70 * time.Millisecond, Max: 470 * time.Millisecond}
+		t.Act = bmo.Span{Min: 70 * time.Millisecond, Max: 470 * time.Millisecond}
 	}
 	return t
 }

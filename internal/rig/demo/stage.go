@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -23,7 +23,7 @@ type stage struct {
 	ironic *fakeironic.Server
 	url    string   // of the fake Ironic
 	app    *app.App // nil without a throttle
-	bmo    *fakebmo.Operator
+	bmo    *bmo.Operator
 
 	ctx    context.Context // of all parts
 	cancel context.CancelCauseFunc
@@ -83,7 +83,7 @@ func (s *stage) run(ctx context.Context, part func(context.Context) error) <-cha
 }
 
 func (s *stage) newOperator() error {
-	client, err := fakebmo.NewClient(s.endpoint(), nil)
+	client, err := bmo.NewClient(s.endpoint(), nil)
 	if err != nil {
 		return err
 	}
@@ -92,11 +92,11 @@ func (s *stage) newOperator() error {
 	if err != nil {
 		return err
 	}
-	hosts := make([]fakebmo.Host, len(s.fleet))
+	hosts := make([]bmo.Host, len(s.fleet))
 	for i, h := range s.fleet {
 		hosts[i] = h.Host
 	}
-	s.bmo, err = fakebmo.New(fakebmo.Options{
+	s.bmo, err = bmo.New(bmo.Options{
 		Hosts: hosts, Workers: s.opt.Workers, Timings: timings(s.opt.Via), Speed: s.opt.Speed, Seed: s.opt.Seed,
 		MaxProvisioningRetries: 5, Ironic: client, Capacity: rule,
 	})
@@ -111,19 +111,19 @@ func (s *stage) endpoint() string {
 	return s.url
 }
 
-func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
+func (s *stage) rule(c *bmo.Client) (bmo.Capacity, error) {
 	switch {
 	case s.opt.Policy == measure.PolicyBMO:
-		return fakebmo.BuiltIn(c, s.opt.Limit), nil
+		return bmo.BuiltIn(c, s.opt.Limit), nil
 	case s.opt.Via == measure.ViaGateway:
-		return fakebmo.BuiltIn(c, farAbove), nil
+		return bmo.BuiltIn(c, farAbove), nil
 	}
 	asker, err := api.NewClient(s.app.URL())
 	if err != nil {
 		return nil, err
 	}
 	s.idle = append(s.idle, asker.CloseIdleConnections)
-	return fakebmo.Throttle(asker), nil
+	return bmo.Throttle(asker), nil
 }
 
 // asks is how often the rule was asked: a gateway is by the PUTs that start work.
@@ -131,7 +131,7 @@ func (s *stage) asks() int {
 	if s.opt.Via == measure.ViaGateway {
 		return int(s.app.GatewayStats().Gated)
 	}
-	return s.bmo.Counts().Asks
+	return s.bmo.Totals().Asks
 }
 
 // ready waits until the throttle has looked round after its start and gives

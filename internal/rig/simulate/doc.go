@@ -10,6 +10,6 @@
 // pkg/ironic's Poller does it: list after list, each at its own instant. The other
 // rule is what users have today: BMO's own.
 //
-// The operator does what internal/rig/fakebmo does, as events instead of goroutines.
+// The operator does what internal/rig/bmo does, as events instead of goroutines.
 // What is told of a storm is the truth inside the World, see internal/rig/measure.
 package simulate

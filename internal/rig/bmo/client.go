@@ -1,4 +1,4 @@
-package fakebmo
+package bmo
 
 import (
 	"bytes"
@@ -189,10 +189,6 @@ func (c *Client) create(ctx context.Context, name string) (*node, error) {
 		return nil, err
 	}
 	return &n, nil
-}
-
-func (c *Client) remove(ctx context.Context, uuid string) error {
-	return c.do(ctx, http.MethodDelete, nodePath(uuid), nil, nil)
 }
 
 func (c *Client) endMaintenance(ctx context.Context, uuid string) error {

@@ -1,4 +1,4 @@
-package main
+package soak
 
 // breaks are edits each of which takes one thing away that the product promises, and that the histories show. What two rules hold
 // each for itself, or what hosts meet once in thousands of histories, is held by tables and laws beside the code: a failed host's

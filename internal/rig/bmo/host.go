@@ -1,9 +1,8 @@
-package fakebmo
+package bmo
 
 import (
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -21,13 +20,13 @@ func (h Host) Key() string { return h.Namespace + "~" + h.Name }
 // HostStatus is the status of one BareMetalHost.
 type HostStatus struct {
 	Host
-	bmo.Status
+	Status
 	NodeUUID string // empty until Ironic knows it
 }
 
 // memory is what a reconcile changes of a host.
 type memory struct {
-	bmo.Status
+	Status
 	NodeUUID string // empty until Ironic knows it
 	waits    []time.Duration
 }
@@ -35,14 +34,13 @@ type memory struct {
 // object is a BareMetalHost in the API server: the user writes the spec, one
 // worker at a time the status. Operator.mu guards all but draw.
 type object struct {
-	spec     Host
-	deleting bool
-	status   memory
-	draw     draw.Stream // only the worker that has the host draws
+	spec   Host
+	status memory
+	draw   draw.Stream // only the worker that has the host draws
 }
 
 func newObject(h Host, seed, n uint64) *object {
-	return &object{spec: h, draw: draw.NewStream(seed, n), status: memory{Status: bmo.Status{State: api.BMHRegistering}}}
+	return &object{spec: h, draw: draw.NewStream(seed, n), status: memory{Status: Status{State: api.BMHRegistering}}}
 }
 
 func (obj *object) show() HostStatus {

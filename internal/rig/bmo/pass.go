@@ -1,36 +1,32 @@
-package fakebmo
+package bmo
 
 import (
 	"context"
 	"strings"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// reconcile is one pass over one host, on a copy of its status.
-type reconcile struct {
-	bmo.Reconcile
+// pass is a reconcile over HTTP, on a copy of the status.
+type pass struct {
+	Reconcile
 	o      *Operator
 	spec   Host
 	status memory // Reconcile decides on the Status in it
-	gone   bool   // the host is deleted
 }
 
 // run takes the steps of the pass until it ends.
-func (r *reconcile) run(ctx context.Context) (step bmo.Step, err error) {
+func (r *pass) run(ctx context.Context) (step Step, err error) {
 	r.Now = time.Now()
 	for step = r.Begin(); err == nil; r.Now = time.Now() {
 		switch step.Do {
-		case bmo.Ask:
+		case Ask:
 			step, err = r.ask(ctx, step)
-		case bmo.Read:
+		case Read:
 			step, err = r.read(ctx)
-		case bmo.Put:
+		case Put:
 			step, err = r.put(ctx, step)
-		case bmo.Remove:
-			step, err = r.remove(ctx)
 		default:
 			return step, nil
 		}
@@ -39,7 +35,7 @@ func (r *reconcile) run(ctx context.Context) (step bmo.Step, err error) {
 }
 
 // ask asks the capacity rule, with the state that the host is in.
-func (r *reconcile) ask(ctx context.Context, s bmo.Step) (bmo.Step, error) {
+func (r *pass) ask(ctx context.Context, s Step) (Step, error) {
 	r.o.count.asks.Add(1)
 	yes, err := r.o.opt.Capacity.HasCapacity(ctx, api.Ask{
 		Namespace: r.spec.Namespace, Name: r.spec.Name, NodeUUID: r.status.NodeUUID,
@@ -47,7 +43,7 @@ func (r *reconcile) ask(ctx context.Context, s bmo.Step) (bmo.Step, error) {
 		ErrorCount: r.ErrorCount, ProvisioningFailCount: r.ProvisioningFailCount,
 	})
 	if err != nil {
-		return bmo.Step{}, err
+		return Step{}, err
 	}
 	if !yes {
 		r.o.count.refusals.Add(1)
@@ -57,20 +53,20 @@ func (r *reconcile) ask(ctx context.Context, s bmo.Step) (bmo.Step, error) {
 
 // read makes the looks that come before every action: the node, its ports, its
 // firmware, and what the action needs.
-func (r *reconcile) read(ctx context.Context) (bmo.Step, error) {
+func (r *pass) read(ctx context.Context) (Step, error) {
 	if r.State == api.BMHRegistering {
 		return r.register(ctx)
 	}
 	c := r.o.opt.Ironic
 	n, err := c.node(ctx, r.status.NodeUUID)
 	if err != nil {
-		return bmo.Step{}, err
+		return Step{}, err
 	}
 	if n == nil {
 		r.status.NodeUUID = ""
 		return r.Lost(), nil
 	}
-	seen, path := bmo.Node{State: n.State, Maintenance: n.Maintenance}, nodePath(n.UUID)
+	seen, path := Node{State: n.State, Maintenance: n.Maintenance}, nodePath(n.UUID)
 	looks := []string{"/v1/ports?node_uuid=" + n.UUID, path + "/firmware"}
 	if part := r.Looks(seen); part != "" {
 		looks = append(looks, path+"/"+part)
@@ -78,7 +74,7 @@ func (r *reconcile) read(ctx context.Context) (bmo.Step, error) {
 	for _, path := range looks {
 		found, err := c.look(ctx, path)
 		if err != nil {
-			return bmo.Step{}, err
+			return Step{}, err
 		}
 		seen.Inventory = seen.Inventory || found && strings.HasSuffix(path, "/inventory")
 	}
@@ -86,30 +82,30 @@ func (r *reconcile) read(ctx context.Context) (bmo.Step, error) {
 }
 
 // register finds or makes the node.
-func (r *reconcile) register(ctx context.Context) (bmo.Step, error) {
+func (r *pass) register(ctx context.Context) (Step, error) {
 	c := r.o.opt.Ironic
 	n, err := c.node(ctx, r.spec.Key())
 	if err == nil && n == nil {
 		n, err = c.create(ctx, r.spec.Key())
 	}
 	if err != nil {
-		return bmo.Step{}, err
+		return Step{}, err
 	}
 	r.status.NodeUUID = n.UUID
-	return r.Seen(bmo.Node{State: n.State}), nil
+	return r.Seen(Node{State: n.State}), nil
 }
 
 // put sends a PUT. What is neither a success nor a 409 is a reconcile error.
-func (r *reconcile) put(ctx context.Context, s bmo.Step) (bmo.Step, error) {
+func (r *pass) put(ctx context.Context, s Step) (Step, error) {
 	if s.EndMaintenance {
 		if err := r.o.opt.Ironic.endMaintenance(ctx, r.status.NodeUUID); err != nil {
-			return bmo.Step{}, err
+			return Step{}, err
 		}
 	}
 	_, starts := s.Target.Starts()
 	if starts {
 		if err := sleep(ctx, r.o.scaled(r.Draw.Span(r.Timings.Act))); err != nil {
-			return bmo.Step{}, err
+			return Step{}, err
 		}
 	}
 	err := r.o.opt.Ironic.provision(ctx, r.status.NodeUUID, s.Target)
@@ -118,28 +114,13 @@ func (r *reconcile) put(ctx context.Context, s bmo.Step) (bmo.Step, error) {
 		r.o.count.busy.Add(1)
 		return r.Busy(), nil
 	case err != nil:
-		return bmo.Step{}, err
+		return Step{}, err
 	}
 	r.o.count.puts.Add(1)
 	if starts {
 		r.status.waits = append(r.status.waits[:len(r.status.waits):len(r.status.waits)], time.Since(r.WaitingSince))
 	}
 	return r.Accepted(s.Target), nil
-}
-
-// remove deletes the node and then the host. Ironic refuses while it works.
-func (r *reconcile) remove(ctx context.Context) (bmo.Step, error) {
-	if r.status.NodeUUID != "" {
-		err := r.o.opt.Ironic.remove(ctx, r.status.NodeUUID)
-		switch {
-		case refused(err, 409):
-			return r.Busy(), nil
-		case err != nil && !refused(err, 404):
-			return bmo.Step{}, err
-		}
-	}
-	r.gone = true
-	return bmo.Step{}, nil
 }
 
 // sleep waits for d unless ctx ends first. No wait needs no timer: goroutines of one synctest bubble

@@ -1,11 +1,10 @@
-package fakebmo
+package bmo
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -50,7 +49,7 @@ func (b builtIn) HasCapacity(ctx context.Context, ask api.Ask) (bool, error) {
 	}
 	busy := map[string]bool{} // by name: nodes without one are one
 	for _, n := range page {
-		if bmo.Counts(n.State) && !strings.Contains(n.Boot, "virtual-media") {
+		if Counts(n.State) && !strings.Contains(n.Boot, "virtual-media") {
 			busy[n.Name] = true
 		}
 	}

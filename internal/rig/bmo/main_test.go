@@ -1,4 +1,4 @@
-package fakebmo
+package bmo
 
 import (
 	"bytes"
