@@ -33,7 +33,7 @@ func (b Breaker) GroupThreshold() int { return max(2, (3*b.Threshold+9)/10) }
 // derive fills in what follows from settings, and where things are that they say in other words.
 func (c *Config) derive() {
 	c.View.MaxStale = max(30*time.Second, 6*c.View.PollInterval)
-	c.View.ListMaxAge = 12 * c.View.PollInterval
+	c.View.ListMaxAge = min(time.Minute, 12*c.View.PollInterval)
 	c.Leases.StartupSettle = c.Leases.Linger + c.Leases.Linger/3
 	if c.Kubernetes.Leader.Elect {
 		// What a leader granted before it knew that it leads no more has begun when the next one grants its first slot.

@@ -129,8 +129,8 @@ func TestTimesThatFollow(t *testing.T) {
 	}{
 		{"", "", "", 30 * time.Second, time.Minute, time.Minute},
 		{"1s", "3s", "", 30 * time.Second, 12 * time.Second, 4 * time.Second},
-		{"10s", "3s", "true", time.Minute, 2 * time.Minute, 10 * time.Second},
-		{"1m", "90s", "true", 6 * time.Minute, 12 * time.Minute, 2 * time.Minute},
+		{"10s", "3s", "true", time.Minute, time.Minute, 10 * time.Second},
+		{"1m", "90s", "true", 6 * time.Minute, time.Minute, 2 * time.Minute},
 	} {
 		c, _, faults := load(t, ours("POLL_INTERVAL", row.poll), ours("LINGER", row.linger), ours("LEADER_ELECT", row.elect), ours("KUBERNETES", "on"))
 		if faults != nil || c.View.MaxStale != row.stale || c.View.ListMaxAge != row.list || c.Leases.StartupSettle != row.settle {

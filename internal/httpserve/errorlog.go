@@ -27,7 +27,7 @@ type errorLines struct {
 
 // Handle is slog.Handler's.
 func (e *errorLines) Handle(ctx context.Context, r slog.Record) error {
-	if strings.HasPrefix(r.Message, "http: panic serving") {
+	if strings.HasPrefix(r.Message, "http: panic serving") || strings.HasPrefix(r.Message, "error gathering metrics") {
 		return e.Handler.Handle(ctx, r) // a mistake of ours
 	}
 	about, told := &e.others, false

@@ -41,7 +41,8 @@ type Poller struct {
 	opts   PollerOptions
 	resync Resync
 
-	interval, timeout atomic.Int64 // in force, nanoseconds
+	interval, timeout atomic.Int64  // in force, nanoseconds
+	paced             chan struct{} // has one when they changed: Run polls at once
 }
 
 // NewPoller makes a Poller; none of the options may be negative.
@@ -59,15 +60,23 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	if opts.Jitter == nil {
 		opts.Jitter = func() float64 { return 0.5 }
 	}
-	p := &Poller{source: source, view: view, opts: opts}
-	p.Pace(opts.Interval, opts.Timeout)
+	p := &Poller{source: source, view: view, opts: opts, paced: make(chan struct{}, 1)}
+	p.interval.Store(int64(opts.Interval))
+	p.timeout.Store(int64(opts.Timeout))
 	return p, nil
 }
 
-// Pace changes Interval and Timeout, which must be positive, from the next poll on. It is safe while Run polls.
+// Pace changes Interval and Timeout, which must be positive. Where Interval changes, Run polls at once: the view would
+// be stale by a shorter one before the pause of a longer one is over. It is safe while Run polls.
 func (p *Poller) Pace(interval, timeout time.Duration) {
-	p.interval.Store(int64(interval))
 	p.timeout.Store(int64(timeout))
+	if p.interval.Swap(int64(interval)) == int64(interval) {
+		return
+	}
+	select {
+	case p.paced <- struct{}{}:
+	default:
+	}
 }
 
 // PollOnce polls Ironic once: a mark, the nodes that changed last, where Resync says so the lists, then the nodes that

@@ -38,6 +38,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-p.paced:
 		case <-time.After(d):
 		}
 	}

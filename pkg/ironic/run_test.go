@@ -74,6 +74,23 @@ func TestRunPollsAtOnceAndThenByInterval(t *testing.T) {
 	}
 }
 
+// A shorter pause holds at once.
+func TestAnotherPaceHoldsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &stamps{start: time.Now()}
+		p := poller(t, client(t, newWire()), v, func(o *PollerOptions) { o.Interval = time.Minute })
+		stop := running(t, p)
+		pass(10 * time.Second)
+		p.Pace(5*time.Second, time.Minute)
+		p.Pace(5*time.Second, time.Minute)
+		pass(11 * time.Second)
+		stop()
+		if diff := cmp.Diff(seconds(0, 10, 15, 20), v.begins); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // While somebody waits for a slot polls come sooner, but take no more than a fifth of the time.
 func TestRunHurriesWhileSomebodyWaits(t *testing.T) {
 	for took, want := range map[time.Duration][]time.Duration{

@@ -17,7 +17,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
-// server is an API server in memory that can go wrong. Races and edits are tested on a real one.
+// server is an API server in memory that can go wrong. e2e/kube tests races, edits and a full value on a real one.
 type server struct {
 	client.WithWatch
 	read, before, after func() error // each request: an error is the answer; after it was written, or before

@@ -179,6 +179,7 @@ func (r *Runner) finish(ctx context.Context, host string) error {
 		case err != nil:
 			return err
 		case next.done:
+			r.begun = "" // the same record, put there again, is nobody's
 			r.end(ctx, &c, s)
 			return nil
 		case next.away != nil:

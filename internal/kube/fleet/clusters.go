@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -73,7 +74,8 @@ func (r *Reader) others(ctx context.Context, parts []*part) {
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(clustersAtOnce)
-	for _, p := range parts {
+	for _, i := range rand.Perm(len(parts)) { // silent ones must not keep the same others out each time
+		p := parts[i]
 		group.Go(func() error {
 			if err := r.read(bounded, p); err != nil {
 				*p = part{Cluster: disruption.Cluster{Key: p.Key, Fault: ironic.Line(err.Error(), maxFault)}}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -43,7 +44,11 @@ type Clusters struct {
 type connection struct {
 	client client.Client
 	secret string // UID and version
+	used   time.Time
 }
+
+// keptFor is how long the client of a cluster is kept that nobody asks for.
+const keptFor = time.Hour
 
 // New returns Clusters that read Secrets by the client of the throttle's own cluster. Other clusters are told the user agent.
 func New(own client.Client, userAgent string) *Clusters {
@@ -63,15 +68,17 @@ func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := string(secret.UID) + "/" + secret.ResourceVersion
-	if was := c.all[of]; was.secret == version {
-		return was.client, nil
+	now, to := time.Now(), c.all[of]
+	if to.secret != version {
+		maps.DeleteFunc(c.all, func(_ disruption.Key, to connection) bool { return now.Sub(to.used) > keptFor })
+		if to.client, err = connect(secret.Data["value"], c.userAgent); err != nil {
+			return nil, fmt.Errorf("the Secret %s cannot be used: %w", secret.Name, err)
+		}
+		to.secret = version
 	}
-	made, err := connect(secret.Data["value"], c.userAgent)
-	if err != nil {
-		return nil, fmt.Errorf("the Secret %s cannot be used: %w", secret.Name, err)
-	}
-	c.all[of] = connection{made, version}
-	return made, nil
+	to.used = now
+	c.all[of] = to
+	return to.client, nil
 }
 
 // secret reads the Secret of a cluster. An error says what is missing.
