@@ -1,12 +1,8 @@
 package server
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -67,13 +63,9 @@ func writePage(w http.ResponseWriter, text string) {
 	write(w, http.StatusOK, "text/html; charset=utf-8", []byte(text))
 }
 
-// asset serves a file of the page. Browsers keep it until its ETag changes.
+// asset serves a file of the page.
 func asset(kind, text string) http.HandlerFunc {
-	sum := sha256.Sum256([]byte(text))
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:9]) + `"`
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", tag)
-		w.Header().Set("Content-Type", kind+"; charset=utf-8")
-		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
+	return func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, kind+"; charset=utf-8", []byte(text))
 	}
 }
