@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -14,20 +13,16 @@ type shownData struct {
 	holds api.Holds
 }
 
-// page answers GET /. ?rows= of page.MoreRows shows more of the queue.
+// page answers GET /.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	rows := page.Rows
-	if r.URL.Query().Get("rows") == strconv.Itoa(page.MoreRows) {
-		rows = page.MoreRows
-	}
-	shown, err := s.pages.Get(r.Context(), rows)
+	shown, err := s.pages.Get(r.Context(), struct{}{})
 	if err != nil {
 		writeError(w, http.StatusInternalServerError, "", internalError)
 		return
 	}
 	data, may := shown.Value(), s.mayChange(r)
 	writePage(w, page.Overview(page.View{
-		Status: s.Status(), Queue: data.queue, Rows: rows, Holds: data.holds,
+		Status: s.Status(), Queue: data.queue, Holds: data.holds,
 		MayRelease: func(h api.Hold) bool { return may(page.ReleasePath(h)) },
 		MayReset:   func(scope string) bool { return may(page.ResetPath(scope)) },
 	}))
