@@ -3,7 +3,7 @@ package page
 import "github.com/ironic-throttle/ironic-throttle/pkg/api"
 
 // Rows is how many of the first hosts of each queue are shown.
-const Rows = 100
+const Rows = 50
 
 // View is what the page shows.
 type View struct {
