@@ -4,10 +4,8 @@ import "time"
 
 // Cluster is what is known of the cluster that the hosts' BareMetalHosts are in.
 type Cluster struct {
-	Hosts  int            `json:"hosts"`      // BareMetalHosts that are watched
-	Errors map[string]int `json:"hostErrors"` // of these with an error, by errorType
-	// Synced tells that all of them were read once.
-	Synced bool `json:"synced"`
+	Hosts  int  `json:"hosts"`  // BareMetalHosts that are watched
+	Synced bool `json:"synced"` // all of them were read once
 	// LastError is what is wrong with the watch since BrokenSince; the hosts are then as they were. Both are absent
 	// while all is well.
 	LastError   string     `json:"lastError,omitempty"`
