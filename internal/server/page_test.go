@@ -2,12 +2,10 @@ package server
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -33,46 +31,6 @@ func TestPageIsServedWithItsPolicy(t *testing.T) {
 			}
 		}
 	}
-}
-
-// What the script cannot find ends it in the middle of a refresh.
-func TestScriptFindsWhatItUses(t *testing.T) {
-	h := made(t, seen()).API()
-	for _, path := range []string{"/", "/why/metal3/host-1"} {
-		body := send(t, h, http.MethodGet, path, "").Body.String()
-		uses := regexp.MustCompile(`getElementById\("([a-z-]+)"\)`).FindAllStringSubmatch(page.Script, -1)
-		if len(uses) != 2 || strings.Count(body, " data-live>") != 2 {
-			t.Errorf("%s: %d elements are used, %d are live", path, len(uses), strings.Count(body, " data-live>"))
-		}
-		for _, use := range uses {
-			if !strings.Contains(body, ` id="`+use[1]+`"`) {
-				t.Errorf("%s has no element %q", path, use[1])
-			}
-		}
-		for _, used := range regexp.MustCompile(`(?:href|src)="(/[^"]*)"`).FindAllStringSubmatch(body, -1) {
-			if w := send(t, h, http.MethodGet, used[1], ""); w.Code != http.StatusOK {
-				t.Errorf("%s uses %s: %d", path, used[1], w.Code)
-			}
-		}
-	}
-}
-
-// However many look, the decision is read once for each change.
-func TestPagesShareWhatTheyShow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := seen()
-		f.still = true
-		h := made(t, f).API()
-		for range 9 {
-			send(t, h, http.MethodGet, "/", "")
-		}
-		f.revision.Add(1)
-		send(t, h, http.MethodGet, "/", "")
-		want := []api.QueueQuery{{Limit: page.Rows}, {Limit: page.Rows}}
-		if !slices.Equal(f.queries, want) {
-			t.Errorf("the queue was read %v, want %v", f.queries, want)
-		}
-	})
 }
 
 // The page has buttons for users who may use them: for all where no token is asked for, else by what Access says of

@@ -23,7 +23,6 @@ type Operator struct {
 	// Workers are BMO's reconcile workers (BMO_CONCURRENCY); absent while they are not known.
 	Workers     int    `json:"workers,omitempty"`
 	WorkersFrom string `json:"workersFrom,omitempty"`
-	Estimated   bool   `json:"estimated,omitempty"` // nothing sets Workers: they are what BMO's own rule makes of our CPUs
 	Limit       int    `json:"limit,omitempty"`     // BMO's own (PROVISIONING_LIMIT)
 	LastError   string `json:"lastError,omitempty"`
 }
