@@ -58,18 +58,6 @@ func all[T any](ctx context.Context, g *gopher, what string, p pagination.Pager,
 	return found
 }
 
-// pages reads all nodes by marker, for the library does not know Ironic's next.
-func (g *gopher) pages(ctx context.Context) (count int) {
-	o := nodes.ListOpts{Fields: []string{"uuid", "name", "provision_state", "boot_interface"}}
-	for {
-		page := all(ctx, g, "page after "+o.Marker, nodes.List(g.client, o), nodes.ExtractNodes)
-		if count += len(page); len(page) == 0 {
-			return count
-		}
-		o.Marker = page[len(page)-1].UUID
-	}
-}
-
 // make creates a node and what belongs to it, and reads them back in all ways.
 func (g *gopher) make(ctx context.Context) {
 	created, err := nodes.Create(ctx, g.client, nodes.CreateOpts{
@@ -154,15 +142,6 @@ func (s *sameness) gophercloud(t *testing.T) {
 	s.gophers(t, func(g *gopher) {
 		g.make(t.Context())
 		g.live(t.Context(), s.lab)
-	})
-}
-
-// gophercloudPages is the same for a list of more than a page.
-func (s *sameness) gophercloudPages(t *testing.T) {
-	s.gophers(t, func(g *gopher) {
-		if n := g.pages(t.Context()); n < morePages {
-			t.Errorf("%s: %d nodes over all pages, want %d or more", g.name, n, morePages)
-		}
 	})
 }
 

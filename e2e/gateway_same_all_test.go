@@ -21,7 +21,6 @@ func TestSameAnswers(t *testing.T) {
 	s.run("Create", createSteps)
 	s.run("Nodes", nodeSteps)
 	s.run("Work", workSteps)
-	s.run("Things", thingSteps)
 	s.run("Lists", listSteps)
 	s.run("Protocol", protocolSteps)
 	if n := g.requests("obscure"); n != 0 {

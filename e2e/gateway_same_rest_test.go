@@ -4,37 +4,6 @@ package e2e
 
 import "strings"
 
-// thingSteps are about everything that is no node.
-var thingSteps = []step{
-	do("GET /v1/chassis/" + chassis), do("GET /v1/chassis/" + chassis + "/nodes?fields=uuid"), do("GET /v1/chassis/" + nobody0),
-	do("PATCH /v1/chassis/"+chassis, sending(`[{"op":"replace","path":"/description","value":"é"}]`)),
-	do("POST /v1/ports", sending(`{"uuid":"`+port1+`","node_uuid":"`+node1+`","address":"52:54:00:!!:00:01","pxe_enabled":true}`)),
-	do("POST /v1/ports", sending(`{"node_uuid":"`+node1+`","address":"52:54:00:!!:00:01"}`)),
-	do("POST /v1/ports", sending(`{"node_uuid":"`+node1+`","address":"nope"}`)), do("POST /v1/ports", sending(`{"address":"52:54:00:!!:00:02"}`)),
-	do("POST /v1/ports", sending(`{"node_uuid":"`+nobody0+`","address":"52:54:00:!!:00:02"}`)),
-	do("GET /v1/ports/" + port1), do("GET /v1/ports/52:54:00:!!:00:01"), do("GET /v1/ports?address=52:54:00:!!:00:01"), do("GET /v1/ports?node=metal3~@-1&fields=uuid,address"),
-	do("GET /v1/ports/detail?node_uuid=" + node1), do("GET /v1/ports?node_uuid=" + node1 + "&limit=1"), do("GET /v1/ports?address=nope"), do("GET" + one + "/ports/detail"),
-	do("PATCH /v1/ports/"+port1, sending(`[{"op":"add","path":"/extra/x","value":1}]`)), do("PATCH /v1/ports/"+port1, sending(`[{"op":"replace","path":"/address","value":"x"}]`)),
-	do("POST /v1/portgroups", sending(`{"uuid":"`+group1+`","node_uuid":"`+node1+`","address":"52:54:00:!!:00:09","name":"g@"}`)),
-	do("GET /v1/portgroups/g@"), do("GET /v1/portgroups/" + group1 + "/ports"), do("GET" + one + "/portgroups"), do("PATCH /v1/portgroups/g@", sending(`[{"op":"remove","path":"/name"}]`)),
-	do("DELETE /v1/portgroups/" + group1), do("DELETE /v1/portgroups/" + group1), do("DELETE /v1/ports/" + port1), do("DELETE /v1/ports/" + port1),
-	do("POST /v1/volume/targets", sending(`{"uuid":"`+port1+`","node_uuid":"`+node1+`","volume_type":"iscsi","boot_index":0,"volume_id":"v@"}`)),
-	do("GET /v1/volume/targets/" + port1), do("DELETE /v1/volume/targets/" + port1), do("GET /v1/volume"),
-	do("POST /v1/volume/connectors", sending(`{"uuid":"`+port1+`","node_uuid":"`+node1+`","type":"iqn","connector_id":"c@"}`)), do("DELETE /v1/volume/connectors/" + port1),
-	do("POST /v1/deploy_templates", sending(`{"uuid":"`+port1+`","name":"CUSTOM_@","steps":[{"interface":"bios","step":"apply","args":{},"priority":1}]}`)),
-	do("GET /v1/deploy_templates/CUSTOM_@"), do("POST /v1/deploy_templates", sending(`{"name":"low","steps":[]}`)), do("DELETE /v1/deploy_templates/CUSTOM_@"),
-	do("POST /v1/allocations", sending(`{"uuid":"`+port1+`","name":"a@","resource_class":"r@","candidate_nodes":["`+node2+`"]}`)), rests(node2, "available"),
-	do("GET /v1/allocations/a@?fields=uuid,name,resource_class"), do("GET /v1/allocations?resource_class=r@&fields=uuid,name"), do("GET" + two + "/allocation?fields=uuid"),
-	do("POST /v1/allocations", sending(`{"name":"a@","resource_class":"r@"}`)), do("POST /v1/allocations", sending(`{}`)), do("GET /v1/allocations/nope-@"),
-	do("DELETE /v1/allocations/a@"), do("DELETE /v1/allocations/a@"),
-	do("GET /v1/drivers/fake-hardware"), do("GET /v1/drivers/nope"), do("GET /v1/drivers/fake-hardware/properties"), do("GET /v1/drivers/ipmi/properties"), do("GET /v1/drivers/properties?driver_name=nope"),
-	do("GET /v1/drivers?type=dynamic"), do("GET /v1/drivers?type=classic"), do("GET /v1/drivers?type=nope"), do("GET /v1/drivers?detail=true"),
-	do("GET /v1/drivers/fake-hardware/raid/logical_disk_properties"), do("GET /v1/drivers/fake-hardware/vendor_passthru/methods"), do("POST /v1/drivers/fake-hardware/vendor_passthru?method=nope"),
-	do("GET /v1/conductors"), do("GET /v1/conductors?detail=true"), do("GET /v1/conductors/localhost"), do("GET /v1/conductors/nope"), do("GET /v1/shards"),
-	do("GET /v1/lookup?node_uuid=" + node1), do("GET /v1/lookup?addresses=52:54:00:!!:00:77"), do("GET /v1/lookup"), do("GET /v1/events"),
-	do("POST /v1/heartbeat/"+node1, sending(`{"callback_url":"http://127.0.0.1:9999","agent_token":"wrong","agent_version":"9"}`)), do("POST /v1/heartbeat/"+nobody0, sending(`{"callback_url":"x"}`)),
-}
-
 // listSteps page through, sort and filter the nodes of this side.
 var listSteps = []step{
 	do("GET /v1/nodes?resource_class=r@"), do("GET /v1/nodes/?resource_class=r@&detail=true"), do("GET /v1/nodes/detail?resource_class=r@"), do("GET /nodes?resource_class=r@&fields=uuid,name,provision_state,boot_interface"),

@@ -21,9 +21,9 @@ import (
 
 // The storm here needs no real Ironic, which could not hold so many hosts. e2e/bmo plays
 // smaller ones with a real operator.
-const manyHosts, manyLimit, manyWorkers = 120, 10, 32
+const manyHosts, manyLimit, manyWorkers = 80, 10, 32
 
-// TestGatewayStorm_killed: kill -9 at random, five times the settling after a
+// TestGatewayStorm_killed: kill -9 at random, three times the settling after a
 // start in the mean, and a start at the same address, where the operator looks for
 // it. The limit holds and every host gets there.
 func TestGatewayStorm_killed(t *testing.T) {
@@ -46,7 +46,7 @@ func TestGatewayStorm_killed(t *testing.T) {
 
 	draw := rand.New(rand.NewPCG(1, 15))
 	kills := 0
-	for !provisioned(t, bmo, time.Duration(draw.ExpFloat64()*float64(5*settle))) {
+	for !provisioned(t, bmo, time.Duration(draw.ExpFloat64()*float64(3*settle))) {
 		life.kill()
 		kills++
 		life = serveThrottle(t, environment)

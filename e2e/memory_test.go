@@ -19,6 +19,7 @@ import (
 // TestMemoryOf100000 holds what the process may take in front of an Ironic with 100,000
 // nodes, all of which wait, with the list of all nodes in use by clients of the gateway.
 func TestMemoryOf100000(t *testing.T) {
+	nightly(t)
 	const nodes, most, clients = 100_000, 190, 16
 	ironic := serveFakeFleet(t, nodes)
 	g := benchedGateway(t, ironic, append(slices.Clip(quickStart), "IRONIC_THROTTLE_POLL_INTERVAL=1s")...)

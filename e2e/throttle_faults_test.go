@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"net/http"
 	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
@@ -57,61 +56,4 @@ func (s *throttle) told(away, again int) {
 	if n := s.log.Count(`msg="ironic can be read again"`); n != again {
 		s.Errorf("%d lines that Ironic can be read again, want %d", n, again)
 	}
-}
-
-// TestThrottleOutages holds what hosts meet while a part of Ironic is away:
-// those with a slot go on, new ones wait, and it heals by itself (LH-17).
-func TestThrottleOutages(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, realironic.Options{})
-	l.create("host-1", ramdisk)
-	s := serveThrottle(t, settings(l.ironic.URL))
-	s.comesToSay("host-1", api.OpProvision, api.ReasonGranted, api.ReasonStarting, api.ReasonStale)
-	l.clean("host-1")
-	s.shows(map[string]holder{"host-1": working})
-	s.health("/readyz", http.StatusOK)
-
-	away := func() {
-		t.Helper()
-		dry := "--dry-run"
-		poll(t, "stale", func() bool { return s.check("host-2", api.OpProvision, dry).Reason == api.ReasonStale }, s.log.String)
-		s.says("host-1", api.OpProvision, api.ReasonHeldSlot)
-		s.health("/readyz", http.StatusServiceUnavailable)
-		s.health("/healthz", http.StatusOK)
-		if st := s.status(); st.View.Fresh || st.View.LastError == "" || st.Slots.Total.Occupied != 1 {
-			t.Errorf("view %+v, slots %+v; want an old one, an error and one slot taken", st.View, st.Slots.Total)
-		}
-	}
-	back := func() {
-		t.Helper()
-		poll(t, "fresh view", func() bool { return s.status().View.Fresh }, s.log.String)
-		s.shows(map[string]holder{"host-1": working})
-		s.health("/readyz", http.StatusOK)
-	}
-
-	l.ironic.StopAPI()
-	s.awaitPolls(0, 2)
-	away()
-	s.told(1, 0)
-	if err := l.ironic.StartAPI(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	back()
-	s.told(1, 1)
-
-	// Without a conductor nothing new begins, but everything can be read.
-	l.ironic.KillConductor()
-	s.awaitPolls(3, 0)
-	back()
-	s.comesToSay("host-2", api.OpProvision, api.ReasonGranted, api.ReasonStale)
-	s.told(1, 1)
-
-	// An Ironic that hangs keeps a poll for 30 s. The end does not wait for it.
-	l.ironic.HangAPI()
-	poll(t, "old view", func() bool { return !s.status().View.Fresh }, s.log.String)
-	s.says("host-1", api.OpProvision, api.ReasonHeldSlot)
-	s.says("host-3", api.OpProvision, api.ReasonStale)
-	s.health("/readyz", http.StatusServiceUnavailable)
-	s.stop()
-	s.told(1, 1)
 }

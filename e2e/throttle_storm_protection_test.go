@@ -62,6 +62,7 @@ func (s *throttle) sees(host string) bool {
 // opens and closes by what Ironic shows, and the holds live through kill -9, with the file
 // and, as the nodes are still failed, without.
 func TestStormProtection(t *testing.T) {
+	nightly(t)
 	t.Parallel()
 	l := newLab(t, realironic.Options{Settings: silentRamdisks})
 	for _, host := range []string{"host-1", "host-2", "host-3", "host-4"} {

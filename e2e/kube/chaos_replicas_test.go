@@ -180,6 +180,12 @@ func (d *deployment) listens(l *life) bool {
 	return l.ReadyFile(d.ctx, d.readyFile(l), &l.at) == nil
 }
 
+// endsWithin waits for the end of a process.
+func (d *deployment) endsWithin(p *child.Process, log *child.LogBook, most time.Duration) {
+	d.Helper()
+	awaitFor(d.T, most, "end of a process that leads no more", func() bool { return !p.Running() }, log.Tail)
+}
+
 // find returns the life of that name, if its process runs and listens.
 func (d *deployment) find(name string) *life {
 	for _, s := range d.seated() {

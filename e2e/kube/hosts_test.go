@@ -13,7 +13,6 @@ import (
 
 	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -178,43 +177,4 @@ func (all *fleet) haveEvents(least int) {
 		}
 		delete(uids, string(o.UID))
 	}
-}
-
-// patchSpec merges into the spec of a host.
-func patchSpec(t *testing.T, namespace, name, spec string) error {
-	_, err := cluster.Hosts(namespace).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec": `+spec+`}`), metav1.PatchOptions{})
-	return err
-}
-
-// TestAHostWhoseMachineIsDeletedLeavesTheQueue at once: Cluster API Provider Metal3 first takes the image from the host, and
-// the consumerRef when it is available again.
-func TestAHostWhoseMachineIsDeletedLeavesTheQueue(t *testing.T) {
-	t.Parallel()
-	ns := namespace(t, "system")
-	f := serveIronic(t, 24*time.Hour)
-	all := addFleet(t, f, 1, 4, func(_ int, h *realkube.Host) { h.State = "provisioning" })
-	s := serve(t, clustered(f.URL, deploy(t, ns, rights(t, filepath.Join(overlays, "standalone"), ns)), ns).with(settings{
-		"MAX_CONCURRENT_PROVISIONING_HOSTS": "1",
-	}))
-	s.isReady()
-	await(t, "list of all hosts", func() bool { _, ok := s.log.Line("BareMetalHosts are listed"); return ok }, s.log.Tail)
-	await(t, "full house", func() bool { code, _ := s.put(all.hosts[0].NodeUUID, "active"); return code == http.StatusAccepted }, s.log.Tail)
-	all.each(all.hosts[1:], func(h realkube.Host) { s.put(h.NodeUUID, "active") })
-	c := s.client()
-	waits := func(want int) {
-		t.Helper()
-		awaitFor(t, 5*time.Second, fmt.Sprintf("%d hosts that wait", want), func() bool { return len(lanes(t, c)) == want }, s.log.Tail)
-	}
-	waits(3)
-	claimed := `{"consumerRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "Metal3Machine", "name": "m-0", "namespace": "team"}}`
-	for i, step := range []string{claimed, `{"image": null, "online": false}`, `{"consumerRef": null}`} {
-		if err := patchSpec(t, all.namespaces[0], all.hosts[1].Name, step); err != nil {
-			t.Fatal(err)
-		}
-		waits(3 - min(i, 1))
-	}
-	if err := cluster.Hosts(all.namespaces[0]).Delete(t.Context(), all.hosts[2].Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	waits(1)
 }

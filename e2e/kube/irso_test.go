@@ -3,20 +3,15 @@
 package kube
 
 import (
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // ironicCRD is IrSO's, as far as the throttle reads it: the module of IrSO's API has none.
@@ -49,82 +44,6 @@ spec:
             spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
             status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
-
-// standaloneIronic is the Service of IrSO's Ironic: one address, two ports, and
-// credentials that change.
-type standaloneIronic struct {
-	host string // of the Service
-
-	mu       sync.Mutex
-	password string
-	let      map[string]int // requests by port and password that were let in
-}
-
-// serveStandalone serves an Ironic at ports 80 and 443 of a loopback address, as ironic in a
-// namespace. It returns the file that lets a process find it there, and the certificate.
-func serveStandalone(t *testing.T, namespace string) (s *standaloneIronic, hosts, cert string) {
-	t.Helper()
-	s = &standaloneIronic{host: "ironic." + namespace + ".svc", password: "one", let: map[string]int{}}
-	cert = certificate(t, s.host)
-	pair, err := tls.LoadX509KeyPair(cert, keyOf(cert))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake := serveIronic(t, time.Hour)
-	const address = "127.0.80.43"
-	for _, port := range []string{"80", "443"} {
-		listener, err := net.Listen("tcp", address+":"+port)
-		if err != nil {
-			t.Fatal(err) // these tests run as root
-		}
-		server := httptest.NewUnstartedServer(s.guard(port, fake))
-		_ = server.Listener.Close()
-		server.Listener = listener
-		if port == "443" {
-			server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-			server.StartTLS()
-		} else {
-			server.Start()
-		}
-		t.Cleanup(server.Close)
-	}
-	hosts = filepath.Join(t.TempDir(), "hosts")
-	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost\n"+address+" "+s.host+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return s, hosts, cert
-}
-
-// guard lets in who has the password of this moment.
-func (s *standaloneIronic) guard(port string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		s.mu.Lock()
-		ok := user == "ironic" && password == s.password
-		if ok {
-			s.let[port+" "+password]++
-		}
-		s.mu.Unlock()
-		w.Header().Set("Connection", "close") // the next one comes where Ironic is then
-		if !ok {
-			http.Error(w, `{"error":{"message":"Authorization required"}}`, http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func (s *standaloneIronic) change(password string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.password = password
-}
-
-func (s *standaloneIronic) letIn(port, password string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.let[port+" "+password]
-}
 
 // objects are what a test of IrSO changes in its namespace.
 type objects struct {
@@ -172,8 +91,8 @@ func (o objects) ironic(spec string) {
 	}
 }
 
-// TestIronicIsFoundByItsResource takes a throttle with IRONIC_NAME through every piece that
-// may be missing, with the rights of the manifests, and then follows what changes.
+// TestIronicIsFoundByItsResource takes a throttle with IRONIC_NAME through every piece that may be missing, with the
+// rights of the manifests. That what changes is followed is a matter of internal/kube/find.
 func TestIronicIsFoundByItsResource(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "irso")
@@ -182,10 +101,9 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := objects{t, ns, client.Resource(schema.GroupVersionResource{Group: "ironic.metal3.io", Version: "v1alpha1", Resource: "ironics"}).Namespace(ns)}
-	ironic, hosts, cert := serveStandalone(t, ns)
 	all := rights(t, "../../deploy/overlays/standalone-irso", ns)
 	ofIrSO := func(o *unstructured.Unstructured) bool { return o.GetName() == "ironic-throttle-irso" }
-	p := serveAt(t, hosts, clustered("", deploy(t, ns, slices.DeleteFunc(slices.Clone(all), ofIrSO)), ns).with(settings{
+	p := serve(t, clustered("", deploy(t, ns, slices.DeleteFunc(slices.Clone(all), ofIrSO)), ns).with(settings{
 		"IRONIC_NAME": "ironic", "METAL3_AUTH_ROOT_DIR": "", "IRONIC_CACERT_FILE": "",
 	}))
 	warns := func(want string) bool { // hosts of other tests may cause warnings too
@@ -216,43 +134,16 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.isReady()
+	var last api.Status
+	await(t, "address of Ironic", func() bool {
+		st, err := p.client().Status(t.Context())
+		last = st
+		return err == nil && strings.Contains(st.Settings["ironicEndpoint"], "ironic."+ns+".svc")
+	}, func() string { return fmt.Sprint(last.Settings, p.log.Tail()) })
 	if warns("") {
 		t.Error("it is found, and warns")
 	}
 	if n := p.log.Count("Ironic cannot be found in the cluster"); n < 7 || n > 10 {
 		t.Errorf("the log has %d lines about seven pieces", n)
 	}
-
-	comes := func(port, password string) {
-		t.Helper()
-		before := ironic.letIn(port, password)
-		await(t, "requests at port "+port+" with the password "+password, func() bool { return ironic.letIn(port, password) > before+1 }, p.log.Tail)
-	}
-	comes("80", "one")
-	ironic.change("two")
-	o.secret("ironic-credentials", map[string]string{"username": "ironic", "password": "two"})
-	comes("80", "two")
-	o.ironic("apiCredentialsName: ironic-credentials, tls: {certificateName: ironic-cert}")
-	missing := "the Secret " + ns + "/ironic-cert, does not exist"
-	await(t, missing, func() bool { return warns(missing) }, p.log.Tail)
-	comes("80", "two") // as it was found before
-	text, err := os.ReadFile(cert)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.secret("ironic-cert", map[string]string{"tls.crt": string(text)})
-	comes("443", "two")
-	p.isReady()
-}
-
-// serveAt is serve for a process that finds hosts by a file of its own.
-func serveAt(t *testing.T, hosts string, s settings) *throttle {
-	t.Helper()
-	p := &throttle{T: t}
-	const script = `mount --bind "$1" /etc/hosts && shift && exec "$@"`
-	p.Process, p.log = child.Serve(t, child.Command{
-		Name: "/usr/bin/unshare", Args: []string{"--mount", "/bin/sh", "-c", script, "sh", hosts, binary, "serve"}, Env: s.environment(),
-	}, &p.at)
-	return p
 }

@@ -219,7 +219,7 @@ func (n *scene) list(version, resource string) []unstructured.Unstructured {
 }
 
 // TestRightsAreExactlyEnough deploys the throttle with what the manifests allow it: all
-// works. Then once without each single right: the API server refuses just that, the log
+// works. Then once without each single right, of all there are: the API server refuses just that, the log
 // says so, and what the right is for does not work.
 func TestRightsAreExactlyEnough(t *testing.T) {
 	t.Parallel()
@@ -245,6 +245,9 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 				t.Error(line)
 			}
 		})
+		if name != "everything" {
+			continue // its other rights are the same, for one namespace
+		}
 		for i, gone := range all {
 			t.Run(fmt.Sprintf("%s without %s", name, gone), func(t *testing.T) {
 				t.Parallel()

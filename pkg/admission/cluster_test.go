@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"fmt"
 	"testing"
 )
 
@@ -78,6 +79,9 @@ var planned = []situation{
 		ask d provision planned       => planned-yields says:2_hosts_do,_one_of_them_is_metal3/b queue=beta/c,b
 		ask beta/d provision planned  => says:2_hosts_do,_one_of_them_is_beta/c
 		ask gamma/d provision planned => says:now_2_hosts_do d:waiting`},
+	{"the hosts of another namespace are not named, though one says that it is that one's", "limit=1 cluster", `
+		cluster spy tenant=victim; ironic a available; ask a provision; ask victim/secret provision => full
+		ask spy provision planned     => planned-yields says:now_1_host_does hides:secret`},
 	{"a host that is silent for an hour is waited for no more", "limit=5", `
 		ironic h1..h5 available; ask h1..h5 provision; ask b provision => full
 		ironic h1..h5 deploying; +5s poll; ironic h1..h5 active; +5s poll => 0/5
@@ -111,3 +115,28 @@ var planned = []situation{
 }
 
 func TestPlannedWorkYields(t *testing.T) { play(t, planned) }
+
+// Whoever may invent namespaces makes the status and the metrics no longer.
+func TestTenantsAreNamedUpToABound(t *testing.T) {
+	s, err := newStage("limit=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 { // the first one has the slot
+		if _, err := s.all(fmt.Sprintf("ask ns%d/h provision", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	named, others := 0, 0
+	for _, w := range s.Status(s.now).Turns.Waiting {
+		switch {
+		case w.Tenant == "(others)":
+			others += w.Hosts
+		case w.Hosts > 0:
+			named++
+		}
+	}
+	if named != 49 || others != 10 {
+		t.Errorf("%d tenants are named, %d hosts are of others: want 49 and 10", named, others)
+	}
+}

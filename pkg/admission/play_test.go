@@ -15,7 +15,7 @@ import (
 //	granted        the result of the line, or one word of it
 //	1/2, rack=1/2  occupied slots and limit, of all or of a conductor group
 //	pos=2, wait=60 what the last answer says: position, seconds until it is worth asking again
-//	says:a_slot    its sentence has this in it
+//	says:a_slot    its sentence has this in it; hides:a has not
 //	a:waiting      how a host stands, as why says
 //	queue=a,b      who waits, in this order; stopped=1: how many a failure stops, parked=1: how many ask no more or so
 //	a:failed       the controller told this during the line; quiet: nothing
@@ -66,6 +66,8 @@ func (s *stage) is(word, result string) bool {
 		return value == fmt.Sprint(status.Turns.Stopped)
 	case host == "says":
 		return strings.Contains(s.last.Message, strings.ReplaceAll(standing, "_", " "))
+	case host == "hides":
+		return !strings.Contains(s.last.Message, standing)
 	case slices.Contains([]string{"unknown", "idle", "waiting", "stopped", "starting", "working"}, standing):
 		namespace, name, _ := strings.Cut(nodes.Name(host), "~")
 		return string(s.Why(s.now, namespace, name).Standing) == standing

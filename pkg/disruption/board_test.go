@@ -29,8 +29,7 @@ type seat struct {
 	room        disruption.Resources
 	volumesLeft map[string]int
 	pods        []*disruption.Pod
-	before      map[string]bool // volumes that were there at first
-	closed      string          // why no pod may be put there; "" = it may
+	closed      string // why no pod may be put there; "" = it may
 }
 
 // board is where all pods are while the judge, or brute force, moves them. It shares no code with
@@ -208,23 +207,20 @@ func samePort(a, b string) bool {
 	return len(one) == 3 && len(two) == 3 && one[0] == two[0] && one[2] == two[2]
 }
 
-// attached tells whether the volumes of a pod can be attached besides those that have come before.
+// attached tells whether the volumes of a pod can be attached besides those of pods that have come.
 func (to *seat) attached(p *disruption.Pod) string {
-	more := map[string]map[string]bool{} // by driver: volumes that were not there at first
+	more := map[string]int{} // by driver
 	for _, q := range append(slices.Clone(to.pods), p) {
+		if q.Node == to.name { // VolumesLeft is what it leaves
+			continue
+		}
 		for _, v := range q.Volumes {
-			if v.Driver == "" || to.before[v.Name] {
-				continue
-			}
-			if more[v.Driver] == nil {
-				more[v.Driver] = map[string]bool{}
-			}
-			more[v.Driver][v.Name] = true
+			more[v.Driver]++
 		}
 	}
-	for _, v := range p.Volumes {
-		if left, ok := to.volumesLeft[v.Driver]; ok && len(more[v.Driver]) > left {
-			return "no more volumes of " + v.Driver
+	for driver, left := range to.volumesLeft {
+		if more[driver] > max(0, left) {
+			return "no more volumes of " + driver
 		}
 	}
 	return ""

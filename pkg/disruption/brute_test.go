@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -90,20 +89,6 @@ func (w *world) odd(p *disruption.Pod) bool {
 	return len(p.Unmodelled) > 0 || len(p.Affinity) > 1
 }
 
-// exceeded tells whether a budget allows fewer than all pods that go, but for those that it always lets go: whether the
-// eviction API counts pods that are not ready depends on what is not in the state, and what is not known is no yes.
-func (b *brute) exceeded(pods []*disruption.Pod) bool {
-	return slices.ContainsFunc(b.s.Budgets, func(pdb disruption.PodBudget) bool {
-		n := 0
-		for _, p := range pods {
-			if !p.Terminating && p.Cluster == pdb.Cluster && p.Namespace == pdb.Namespace && matches(pdb.Selector, p.Labels) && (p.Ready || pdb.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow) {
-				n++
-			}
-		}
-		return n > max(0, int(pdb.Allowed))
-	})
-}
-
 // feasible tells whether there are places for all pods of hosts that go, on spare too, a free host that would become one
 // of their pool; nil = none.
 func (b *brute) feasible(hosts []*disruption.Host, spare *disruption.Host) bool {
@@ -114,7 +99,7 @@ func (b *brute) feasible(hosts []*disruption.Host, spare *disruption.Host) bool 
 		pods = append(pods, b.movers(home(h))...)
 	}
 	j := &judgement{world: b.world, gone: gone}
-	if j.podBudgets(); len(j.broken) > 0 || b.exceeded(pods) {
+	if j.podBudgets(); len(j.broken) > 0 {
 		return false
 	}
 	on := b.board(gone)

@@ -31,41 +31,40 @@ func (q *pool) count() {
 
 // roomFor is what a pool's budgets leave.
 func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
-	r, ok := q.rooms[reason]
-	if !ok {
-		list := p.c.Budgets
-		if len(q.Policy.Budgets) > 0 {
-			list = q.Policy.Budgets
-		}
-		r = list.Room(q.stands, reason, p.now)
-		q.rooms[reason] = r
+	list := p.c.Budgets
+	if len(q.Policy.Budgets) > 0 {
+		list = q.Policy.Budgets
 	}
-	return r
+	return list.Room(q.stands, reason, p.now)
 }
 
 // within says why not all of these hosts may be disrupted together; "" = they may. replaced: a replacement is Ready
 // first, and makes up for one.
 func (p *planner) within(set []*host, reason api.PlanReason, replaced bool) string {
-	type count struct{ hosts, ready int }
-	taken := map[*pool]count{}
+	type count struct {
+		hosts, ready int
+		room         budget.Room
+	}
+	pools := map[*pool]*count{}
 	for _, h := range set {
-		q, t, room := h.pool, taken[h.pool], p.roomFor(h.pool, reason)
-		gone := t.ready
-		if replaced {
-			gone--
+		q, t := h.pool, pools[h.pool]
+		if t == nil {
+			t = &count{room: p.roomFor(q, reason)}
+			if pools[q] = t; replaced {
+				t.ready--
+			}
 		}
 		switch {
 		case t.hosts >= q.Replicas:
 			return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.name, q.Replicas)
-		case t.hosts >= room.Hosts:
-			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.name, room.Hosts, room.Why)
-		case h.ready() && gone >= room.Ready:
-			return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)", q.name, max(0, q.stands.Ready-gone-1), room.WhyReady)
+		case t.hosts >= t.room.Hosts:
+			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.name, t.room.Hosts, t.room.Why)
+		case h.ready() && t.ready >= t.room.Ready:
+			return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)", q.name, max(0, q.stands.Ready-t.ready-1), t.room.WhyReady)
 		case h.ready():
 			t.ready++
 		}
 		t.hosts++
-		taken[q] = t
 	}
 	return ""
 }

@@ -28,7 +28,7 @@ func TestHostsThatAreNeverTouched(t *testing.T) {
 		"NotControlPlane":     func(h *disruption.Host, _ *disruption.Node) { h.Machine.ControlPlane = true },
 		"NotControlPlane ":    func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" },
 		"NotStorage":          func(h *disruption.Host, _ *disruption.Node) { h.Storage = true },
-		"NotStorage ":         func(_ *disruption.Host, n *disruption.Node) { n.Labels[storageLabels[0]] = "" },
+		"NotStorage ":         func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/storage"] = "" },
 		"DisruptionAllowed":   func(h *disruption.Host, _ *disruption.Node) { h.DoNotDisrupt = true },
 		"NotPaused":           func(h *disruption.Host, _ *disruption.Node) { h.Paused = true },
 		"NotPaused ":          func(h *disruption.Host, _ *disruption.Node) { h.Machine.Paused = true },

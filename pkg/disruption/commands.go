@@ -85,16 +85,12 @@ func (c *script) planned(h *host) {
 
 func (c *script) unplanned(h *host) { c.in(h.Key, "annotate", kindHosts, h.Name, prefix+"planned-") }
 
-func (c *script) await(h *host, state string) {
-	c.in(h.Key, "wait", kindHosts+"/"+h.Name, provisioning+state, timeout)
-}
-
 // release takes a Machine away for good, and ends with the host's power.
 func (c *script) release(h *host) {
 	c.planned(h)
 	c.in(h.Machine.Key, "annotate", kindMachines, h.Machine.Name, markToDelete, "--overwrite")
 	c.scale(h.pool, -1)
-	c.await(h, stateAvailable)
+	c.in(h.Key, "wait", kindHosts+"/"+h.Name, provisioning+stateAvailable, timeout)
 	if h.saving.powerOff {
 		c.in(h.Key, "patch", kindHosts, h.Name, "--type=merge", "-p", `{"spec":{"online":false}}`)
 	}
@@ -110,7 +106,7 @@ func (c *script) replace(set []*host, spare *host) {
 	q := set[0].pool
 	c.planned(spare)
 	c.scale(q, 1)
-	c.await(spare, stateProvisioned)
+	c.in(spare.Key, "wait", kindHosts+"/"+spare.Name, provisioning+stateProvisioned, timeout)
 	c.in(q.Key, "wait", q.resource(), fmt.Sprintf("%s%d", readyReplicas, c.replicas[q]), timeout)
 	c.unplanned(spare)
 	for _, h := range set {

@@ -9,26 +9,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// verdict is whether a host is a candidate, and for what.
-type verdict struct {
-	conditions []api.PlanCondition
-	reasons    []api.PlanReason // of the methods that would take it, in their order; none: it is no candidate
-}
+func (h *host) is(reason api.PlanReason) bool { return slices.Contains(h.reasons, reason) }
 
-func (v *verdict) is(reason api.PlanReason) bool { return slices.Contains(v.reasons, reason) }
+func isUnmet(c api.PlanCondition) bool { return !c.Met }
 
 // unmet is the first condition that is not met.
-func (v *verdict) unmet() api.PlanCondition {
-	if i := slices.IndexFunc(v.conditions, func(c api.PlanCondition) bool { return !c.Met }); i >= 0 {
-		return v.conditions[i]
+func (h *host) unmet() api.PlanCondition {
+	if i := slices.IndexFunc(h.conditions, isUnmet); i >= 0 {
+		return h.conditions[i]
 	}
 	return api.PlanCondition{}
 }
 
 // add notes conditions, and reports whether all are met.
-func (v *verdict) add(all ...api.PlanCondition) bool {
-	v.conditions = append(v.conditions, all...)
-	return !slices.ContainsFunc(all, func(c api.PlanCondition) bool { return !c.Met })
+func (h *host) add(all ...api.PlanCondition) bool {
+	h.conditions = append(h.conditions, all...)
+	return !slices.ContainsFunc(all, isUnmet)
 }
 
 // unless is a condition that is met unless something is so, which the sentence says.

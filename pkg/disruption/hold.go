@@ -25,17 +25,13 @@ func (t *Throttle) unsure() string {
 
 // yields says for whom planned work waits; "" = for nobody.
 func (t *Throttle) yields() string {
-	switch n := t.Waiting; n {
-	case 0:
-		if t.Limit == 1 {
-			return "the limit is 1: planned work leaves a slot free for others, so it never starts"
-		}
-		return ""
-	case 1:
-		return "1 host that is not planned waits for a slot: nothing is carried out before it has one"
-	default:
-		return fmt.Sprintf("%d hosts that are not planned wait for slots: nothing is carried out before they have them", n)
+	switch {
+	case t.Waiting > 0:
+		return fmt.Sprintf("hosts that are not planned wait for slots: %d; nothing is carried out before they have them", t.Waiting)
+	case t.Limit == 1:
+		return "the limit is 1: planned work leaves a slot free for others, so it never starts"
 	}
+	return ""
 }
 
 func listed(all []string) string { return clip(strings.Join(slices.Sorted(slices.Values(all)), ", ")) }

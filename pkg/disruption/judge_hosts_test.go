@@ -42,7 +42,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 			return "its pod " + p.String() + ": " + why
 		}
 	}
-	_, _, priced := w.price(h)
+	_, priced := w.price(h)
 	guests := len(w.guests(home(h)))
 	calm := []rule{
 		{pool != nil && !pool.Scales, "its pool does not scale"},
@@ -51,9 +51,9 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	}
 	switch m {
 	case api.MethodDrift, api.MethodStaticDrift:
-		return firstBroken([]rule{{!w.drifted(h, m), "it has not drifted (law drift)"}})
+		return "" // whether it has drifted is for its table
 	case api.MethodEmptiness:
-		return firstBroken(append(calm, rule{!w.settled(home(h)), "it is not empty (law empty)"}))
+		return firstBroken(append(calm, rule{len(w.movers(home(h))) > 0, "it is not empty (law empty)"}))
 	}
 	never := func(b budget.Budget) bool {
 		return strings.TrimSuffix(b.Nodes, "%") == "0" && b.Schedule == "" && slices.Contains(b.Reasons, api.PlanUnderutilized)
@@ -67,10 +67,10 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 
 // outOfBounds is what makes a host no candidate for whatever reason.
 func (w *world) outOfBounds(h *disruption.Host) string {
-	n, m := w.nodes[home(h)], h.Machine
+	m := h.Machine
 	pool := w.pools[poolOf(h)]
 	return firstBroken([]rule{
-		{h.Storage || storageNode(n), "it is a storage host (law left alone)"},
+		{h.Storage, "it is a storage host (law left alone)"},
 		{h.DoNotDisrupt, "it must not be disrupted (law left alone)"},
 		{h.Paused || m != nil && m.Paused, "it is paused (law left alone)"},
 		{h.Detached, "it is detached (law left alone)"},
@@ -86,7 +86,7 @@ func (w *world) outOfBounds(h *disruption.Host) string {
 
 // free tells why a host cannot be deployed for a pool; "" = it can.
 func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
-	_, _, priced := j.price(h)
+	_, priced := j.price(h)
 	return firstBroken([]rule{
 		{h.State != "available" && h.State != "ready", "it is " + h.State},
 		{h.Consumer != "" || h.Machine != nil || h.Node != "", "somebody has it"},
@@ -108,54 +108,45 @@ func (j *judgement) replacement(a *api.PlanAction) {
 	if why := j.free(h, pool); why != "" {
 		j.breakf("host %s cannot replace: %s", h, why)
 	}
-	low, _, _ := j.price(h)
+	price, _ := j.price(h)
 	sum := 0.0
 	for _, ph := range a.Hosts {
 		old := j.hosts[ph.Name]
 		if old == nil {
 			continue
 		}
-		_, high, _ := j.price(old)
-		sum += high
-		if old.Class != "" && old.Class == h.Class && low >= high {
+		was, _ := j.price(old)
+		sum += was
+		if old.Class != "" && old.Class == h.Class && price >= was {
 			j.breakf("host %s is of the class %s and not cheaper than %s (law class)", h, h.Class, old)
 		}
 	}
-	if low >= sum {
+	if price >= sum {
 		j.breakf("host %s is not cheaper than what it replaces (law price)", h)
 	}
 }
 
-// podBudgets counts what all actions take from each PodDisruptionBudget. With IfHealthyBudget pods that are not ready may
-// go while it allows something, and count for nothing; with AlwaysAllow they may always go.
+// podBudgets counts what all actions take from each PodDisruptionBudget. Whether the eviction API counts pods that are not
+// ready depends on what is not in the state: they count, but under AlwaysAllow.
 func (j *judgement) podBudgets() {
-	var leaving []*disruption.Pod
-	for node := range j.gone {
-		leaving = append(leaving, j.movers(node)...)
-	}
 	of := map[*disruption.Pod]int{}
 	for i := range j.s.Budgets {
-		b := &j.s.Budgets[i]
-		ready, unready := 0, 0
-		for _, p := range leaving {
-			if p.Terminating || p.Cluster != b.Cluster || p.Namespace != b.Namespace || !matches(b.Selector, p.Labels) {
-				continue
-			}
-			if of[p]++; of[p] > 1 {
-				j.breakf("pod %s has several budgets, and cannot be evicted", p)
-			}
-			switch {
-			case p.Ready:
-				ready++
-			case b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow:
-				unready++
+		b, n := &j.s.Budgets[i], 0
+		for node := range j.gone {
+			for _, p := range j.movers(node) {
+				if p.Terminating || p.Cluster != b.Cluster || p.Namespace != b.Namespace || !matches(b.Selector, p.Labels) {
+					continue
+				}
+				if of[p]++; of[p] > 1 {
+					j.breakf("pod %s has several budgets, and cannot be evicted", p)
+				}
+				if p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
+					n++
+				}
 			}
 		}
-		switch {
-		case ready+unready > 0 && !b.Current:
-			j.breakf("budget %s is not current, and pods of it go", b)
-		case ready > max(0, int(b.Allowed)) || unready > 0 && b.Allowed < 1:
-			j.breakf("budget %s allows %d, and %d ready and %d other pods of it go (law place)", b, b.Allowed, ready, unready)
+		if n > 0 && (!b.Current || n > int(b.Allowed)) {
+			j.breakf("budget %s allows %d, current %v, and %d of its pods go (law place)", b, b.Allowed, b.Current, n)
 		}
 	}
 }

@@ -237,8 +237,8 @@ func (j *judgement) numbers(a *api.PlanAction) {
 		}
 	}
 	if a.Replacement != nil && j.hosts[a.Replacement.Name] != nil {
-		low, _, _ := j.price(j.hosts[a.Replacement.Name])
-		most -= low
+		price, _ := j.price(j.hosts[a.Replacement.Name])
+		most -= price
 	}
 	if a.PaybackHours != nil {
 		payback = *a.PaybackHours

@@ -59,11 +59,10 @@ func TestBounds(t *testing.T) {
 func TestHold(t *testing.T) {
 	for want, throttle := range map[string]disruption.Throttle{
 		"": {Limit: 20},
-		"1 host that is not planned waits for a slot: nothing is carried out before it has one":     {Waiting: 1},
-		"3 hosts that are not planned wait for slots: nothing is carried out before they have them": {Waiting: 3},
-		"how Ironic stands is not known: its nodes were not read recently":                          {Stale: true, Waiting: 3},
-		"the breaker is not CLOSED: a, ironic":                                                      {OpenBreakers: []string{"ironic", "a"}, Waiting: 3},
-		"the breaker is not CLOSED: a, b, c, d, e, f":                                               {OpenBreakers: []string{"f", "e", "d", "c", "b", "a"}},
+		"hosts that are not planned wait for slots: 3; nothing is carried out before they have them": {Waiting: 3},
+		"how Ironic stands is not known: its nodes were not read recently":                           {Stale: true, Waiting: 3},
+		"the breaker is not CLOSED: a, ironic":                                                       {OpenBreakers: []string{"ironic", "a"}, Waiting: 3},
+		"the breaker is not CLOSED: a, b, c, d, e, f":                                                {OpenBreakers: []string{"f", "e", "d", "c", "b", "a"}},
 		"paused: rack-1": {PausedGroups: []string{"rack-1"}},
 		"the limit is 1: planned work leaves a slot free for others, so it never starts": {Limit: 1},
 	} {

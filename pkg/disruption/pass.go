@@ -8,22 +8,24 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// method finds actions of one kind.
-type method struct {
+// methods are all, in their order.
+var methods = []struct {
 	name api.PlanMethod
 	find func(p *planner, name api.PlanMethod) []api.PlanAction
-}
-
-// methods are all, in their order.
-var methods = []method{
+}{
 	{api.MethodEmptiness, (*planner).emptiness}, {api.MethodStaticDrift, (*planner).drifted}, {api.MethodDrift, (*planner).drifted},
 	{api.MethodMulti, (*planner).multi}, {api.MethodSingle, (*planner).single},
 }
 
-// find asks one method.
-func (p *planner) find(m method) []api.PlanAction {
+// find asks one method; an unknown one finds nothing.
+func (p *planner) find(name api.PlanMethod) []api.PlanAction {
 	p.work = maxWork
-	return m.find(p, m.name)
+	for _, m := range methods {
+		if m.name == name {
+			return m.find(p, name)
+		}
+	}
+	return nil
 }
 
 // candidates are those for a reason, by saving per cost, the most first; ties by name.

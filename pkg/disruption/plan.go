@@ -28,7 +28,7 @@ func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, err
 	}
 	plan.Blocked = s.Throttle.yields()
 	for _, m := range methods {
-		if actions := p.find(m); len(actions) > 0 {
+		if actions := p.find(m.name); len(actions) > 0 {
 			plan.Method, plan.Actions = m.name, actions
 			break
 		}
@@ -77,12 +77,7 @@ func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.T
 			p.only[h.Name] = true
 		}
 	}
-	var again []api.PlanAction
-	for _, m := range methods {
-		if m.name == plan.Method {
-			again = p.find(m)
-		}
-	}
+	again := p.find(plan.Method)
 	for _, a := range plan.Actions {
 		if !slices.ContainsFunc(again, func(b api.PlanAction) bool { return a.ID == b.ID }) {
 			return errors.Join(ctx.Err(), &Abandoned{p.changed(a)})
@@ -93,7 +88,6 @@ func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.T
 
 // changed says why an action is not what its method finds any more.
 func (p *planner) changed(a api.PlanAction) string {
-	var set []*host
 	for _, was := range a.Hosts {
 		h := p.host(was.Name)
 		switch {
@@ -103,12 +97,6 @@ func (p *planner) changed(a api.PlanAction) string {
 			return fmt.Sprintf("host %s is no candidate for %s any more: %s", h.id, a.Reason, h.unmet().Message)
 		case p.notes[h] != "":
 			return "host " + h.id + " stays: " + p.notes[h]
-		}
-		set = append(set, h)
-	}
-	if a.Reason == api.PlanUnderutilized {
-		if _, why := p.solve(set); why != "" {
-			return why
 		}
 	}
 	return "its hosts, their Machines, or what replaces them have changed"

@@ -1,6 +1,8 @@
 package disruption_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -65,38 +67,27 @@ var other = disruption.Key{Namespace: "metal3", Name: "other"}
 
 // join adds what another lab has, as hosts of the other cluster. Its nodes and pods keep their names.
 func (l *lab) join(from *lab) *lab {
-	rename := func(k *disruption.Key) { k.Name = "o-" + k.Name }
-	for _, p := range from.s.Pools {
-		rename(&p.Key)
-		l.s.Pools = append(l.s.Pools, p)
-	}
-	for _, h := range from.s.Hosts {
-		rename(&h.Key)
-		h.NodeUUID = "1" + h.NodeUUID[1:]
-		if h.Node != "" {
-			h.Cluster = other
+	var s disruption.State
+	text, _ := json.Marshal(from.s) //nolint:errchkjson // it is a state
+	text = bytes.ReplaceAll(text, []byte(`"metal3","name":"`), []byte(`"metal3","name":"o-`))
+	_ = json.Unmarshal(bytes.ReplaceAll(text, []byte(`"nodeUUID":"0`), []byte(`"nodeUUID":"1`)), &s)
+	for i := range s.Hosts {
+		if s.Hosts[i].Node != "" {
+			s.Hosts[i].Cluster = other
 		}
-		if m := h.Machine; m != nil {
-			rename(&m.Key)
-			if m.Pool != (disruption.Key{}) {
-				rename(&m.Pool)
-			}
-		}
-		l.s.Hosts = append(l.s.Hosts, h)
 	}
-	for _, n := range from.s.Nodes {
-		n.Cluster = other
-		l.s.Nodes = append(l.s.Nodes, n)
+	for i := range s.Nodes {
+		s.Nodes[i].Cluster = other
 	}
-	for _, p := range from.s.Pods {
-		p.Cluster = other
-		l.s.Pods = append(l.s.Pods, p)
+	for i := range s.Pods {
+		s.Pods[i].Cluster = other
 	}
-	for _, b := range from.s.Budgets {
-		b.Cluster = other
-		l.s.Budgets = append(l.s.Budgets, b)
+	for i := range s.Budgets {
+		s.Budgets[i].Cluster = other
 	}
-	l.s.Clusters = []disruption.Cluster{{Key: other, Nodes: len(from.s.Nodes), Pods: len(from.s.Pods)}}
+	l.s.Clusters = []disruption.Cluster{{Key: other, Nodes: len(s.Nodes), Pods: len(s.Pods)}}
+	l.s.Pools, l.s.Hosts, l.s.Nodes = append(l.s.Pools, s.Pools...), append(l.s.Hosts, s.Hosts...), append(l.s.Nodes, s.Nodes...)
+	l.s.Pods, l.s.Budgets = append(l.s.Pods, s.Pods...), append(l.s.Budgets, s.Budgets...)
 	return l
 }
 

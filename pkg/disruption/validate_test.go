@@ -3,7 +3,6 @@ package disruption_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -12,25 +11,6 @@ import (
 func (l *lab) validate(t *testing.T, p api.Plan) error {
 	t.Helper()
 	return disruption.Validate(t.Context(), p, &l.s, l.c, l.now)
-}
-
-func TestNotBefore15Seconds(t *testing.T) {
-	l := newLab(2)
-	p := l.plan(t)
-	forged, later := p, p
-	forged.ExecuteAfter, later.ExecuteAfter = noon, p.ExecuteAfter.Add(time.Minute)
-	for _, row := range []struct {
-		after time.Duration
-		p     api.Plan
-		holds bool
-	}{
-		{15*time.Second - 1, p, false}, {15*time.Second - 1, forged, false}, {15 * time.Second, later, false}, {15 * time.Second, p, true},
-	} {
-		l.now = noon.Add(row.after)
-		if err := l.validate(t, row.p); (err == nil) != row.holds {
-			t.Errorf("after %s: %v", row.after, err)
-		}
-	}
 }
 
 func TestAnyChangeAbandonsThePlan(t *testing.T) {

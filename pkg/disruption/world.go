@@ -45,7 +45,9 @@ type host struct {
 	saving    savings // of its release
 	cost, per float64 // of its disruption; what is saved per cost, by which candidates are ordered
 	drift     drift
-	verdict
+	// conditions of a candidate, all in their order; reasons of the methods that would take it, in theirs; none: it is no candidate.
+	conditions []api.PlanCondition
+	reasons    []api.PlanReason
 }
 
 // pool is a Pool with its hosts.
@@ -54,7 +56,6 @@ type pool struct {
 	name     string
 	members  []*host
 	stands   budget.Pool
-	rooms    map[api.PlanReason]budget.Room
 	selector k8slabels.Selector // nil = not known
 	free     []*host            // that could replace its hosts, cheapest first
 }
@@ -113,7 +114,7 @@ func (k Key) compare(o Key) int {
 
 func (p *planner) buildPools() {
 	for i := range p.s.Pools {
-		q := &pool{Pool: &p.s.Pools[i], name: poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key), rooms: map[api.PlanReason]budget.Room{}}
+		q := &pool{Pool: &p.s.Pools[i], name: poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key)}
 		faults := q.Faults
 		if q.HostSelector != nil {
 			var err error

@@ -5,16 +5,9 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
-
-// storageLabels make a node's host a storage host.
-var storageLabels = []string{"node-role.kubernetes.io/storage", "cluster.ocs.openshift.io/openshift-storage"}
 
 // world is a State as the judge reads it.
 type world struct {
@@ -97,19 +90,16 @@ func (w *world) guests(node string) []*disruption.Pod {
 	return all
 }
 
-// settled tells whether a node is empty as far as anybody may say so: pods that terminate and that nobody waits for
-// may be overlooked, as Karpenter does, but for those of a StatefulSet.
-func (w *world) settled(node string) bool {
-	return !slices.ContainsFunc(w.guests(node), func(p *disruption.Pod) bool {
-		return !p.Terminating || strings.HasPrefix(p.Owner, "StatefulSet/")
-	})
+// moves tells whether a guest needs another place, or its successor does: a StatefulSet makes that of a pod that
+// terminates.
+func moves(p *disruption.Pod) bool {
+	return !p.Terminating || strings.HasPrefix(p.Owner, "StatefulSet/")
 }
 
-// movers are guests that need another place, or whose successors do: a StatefulSet makes that of a pod that terminates.
+// movers are guests that need another place. A node that has none is empty as far as anybody may say so: Karpenter too
+// overlooks pods that terminate.
 func (w *world) movers(node string) []*disruption.Pod {
-	return slices.DeleteFunc(w.guests(node), func(p *disruption.Pod) bool {
-		return p.Terminating && !strings.HasPrefix(p.Owner, "StatefulSet/")
-	})
+	return slices.DeleteFunc(w.guests(node), func(p *disruption.Pod) bool { return !moves(p) })
 }
 
 func (w *world) after(pool *disruption.Pool) disruption.Span {
@@ -158,14 +148,11 @@ func (w *world) board(gone map[string]bool) *board {
 		}
 		to := &seat{
 			cluster: n.Cluster, name: n.Name, labels: n.Labels, taints: n.Taints, room: n.Allocatable, volumesLeft: n.VolumesLeft,
-			before: map[string]bool{}, closed: w.closed(n),
+			closed: w.closed(n),
 		}
 		b.seats[name] = to
 		for _, p := range w.on[name] {
 			b.put(p, to)
-			for _, v := range p.Volumes {
-				to.before[v.Name] = true
-			}
 		}
 	}
 	return b
@@ -195,7 +182,7 @@ func (w *world) closed(n *disruption.Node) string {
 // stuck says why a pod cannot be moved wherever it may go.
 func stuck(p *disruption.Pod) string {
 	switch {
-	case p.Terminating && !strings.HasPrefix(p.Owner, "StatefulSet/"):
+	case !moves(p):
 		return ""
 	case len(p.Unmodelled) > 0:
 		return strings.Join(p.Unmodelled, ", ") + " is not modelled"
@@ -209,26 +196,19 @@ func stuck(p *disruption.Pod) string {
 	return ""
 }
 
-// price is what a host costs an hour, between its cheapest and its dearest reading: idle or busy. ok = it is known.
-func (w *world) price(h *disruption.Host) (low, high float64, ok bool) {
+// price is what a host in service costs an hour; ok = it is known.
+func (w *world) price(h *disruption.Host) (sum float64, ok bool) {
 	p := h.Price
 	if len(h.Faults) > 0 || p.Prepaid {
-		return 0, 0, p.Prepaid && len(h.Faults) == 0
+		return 0, len(h.Faults) == 0
 	}
-	for _, f := range []*float64{p.WattsBusy, p.WattsIdle} {
-		if f == nil || w.c.TariffPerKWh == nil {
-			continue
-		}
-		cost := *f / 1000 * *w.c.TariffPerKWh
-		if !ok {
-			low, ok = cost, true
-		}
-		low, high = min(low, cost), max(high, cost)
+	if ok = p.WattsBusy != nil && w.c.TariffPerKWh != nil; ok {
+		sum = *p.WattsBusy / 1000 * *w.c.TariffPerKWh
 	}
 	if p.LeasePerHour != nil {
-		low, high, ok = low+*p.LeasePerHour, high+*p.LeasePerHour, true
+		sum, ok = sum+*p.LeasePerHour, true
 	}
-	return low, high, ok
+	return sum, ok
 }
 
 // most is the most that acts on a host can save an hour.
@@ -250,36 +230,4 @@ func (w *world) most(h *disruption.Host, powerOff, handBack bool) float64 {
 		saved += known(h.Price.LeasePerHour)
 	}
 	return saved
-}
-
-// drifted tells by which method a host has drifted.
-func (w *world) drifted(h *disruption.Host, m api.PlanMethod) bool {
-	pool := w.pools[poolOf(h)]
-	if m == api.MethodDrift {
-		if pool == nil || pool.HostSelector == nil {
-			return false
-		}
-		selector, err := metav1.LabelSelectorAsSelector(pool.HostSelector)
-		return err == nil && !selector.Matches(labels.Set(h.Labels))
-	}
-	if pool != nil && h.Machine != nil && hashesDiffer(pool.TemplateHash, h.Machine.TemplateHash) {
-		return true
-	}
-	for field, want := range h.Desired {
-		have, ok := h.Applied[field]
-		if ok && have != want && !(h.OnReboot && strings.HasPrefix(field, "firmware.")) {
-			return true
-		}
-	}
-	return false
-}
-
-func hashesDiffer(a, b string) bool {
-	one, _, ok1 := strings.Cut(a, "-")
-	two, _, ok2 := strings.Cut(b, "-")
-	return ok1 && ok2 && one == two && a != b
-}
-
-func storageNode(n *disruption.Node) bool {
-	return n != nil && slices.ContainsFunc(storageLabels, func(l string) bool { _, ok := n.Labels[l]; return ok })
 }

@@ -118,23 +118,3 @@ func TestNobodyOutlivesUs(t *testing.T) {
 		})
 	}
 }
-
-func TestStartWhatIsNotThere(t *testing.T) {
-	if _, err := Start(Command{Name: filepath.Join(t.TempDir(), "nothing")}); err == nil {
-		t.Error("no error")
-	}
-}
-
-func TestFreePortsDiffer(t *testing.T) {
-	ports, err := FreePorts(20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[int]bool{}
-	for _, p := range ports {
-		if seen[p] || p < lowestPort || p >= highestPort {
-			t.Errorf("port %d", p)
-		}
-		seen[p] = true
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -14,35 +13,24 @@ func isAdmin(path string) bool { return strings.HasPrefix(path, "/fake/") }
 // Admin returns the fake's own handler, for demos and other processes:
 //
 //	GET    /fake/truth                     what really goes on (Truth)
-//	POST   /fake/limit?n=20                what overLimitNS counts against
 //	GET    /fake/states                    how many nodes are in each state
-//	GET    /fake/faults                    the faults that are on
 //	POST   /fake/faults                    a Fault as JSON, with "for" and "delay" such as "30s"; answers {"id": n}
-//	DELETE /fake/faults, /fake/faults/{id} ends all, or one
+//	DELETE /fake/faults                    ends them all
 //	POST   /fake/nodes/{ident}/{fate}      lets a Fate come over a host
-//	GET    /fake/nodes/{ident}             its History
-//	POST   /fake/conductors/{n}/stop?for=30s&killed=true
 //
-// Errors are 400 or 404 with a plain text that names field, value and rule.
+// Errors are 400 with a plain text that names field, value and rule.
 func (s *Server) Admin() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /fake/truth", func(out http.ResponseWriter, _ *http.Request) { reply(out, s.Truth()) })
-	mux.HandleFunc("POST /fake/limit", s.adminLimit)
 	mux.HandleFunc("GET /fake/states", func(out http.ResponseWriter, _ *http.Request) {
 		s.With(func(now time.Time, w *World) { reply(out, w.States(now)) })
-	})
-	mux.HandleFunc("GET /fake/faults", func(out http.ResponseWriter, _ *http.Request) {
-		s.With(func(time.Time, *World) { reply(out, s.chaos.active) })
 	})
 	mux.HandleFunc("POST /fake/faults", s.adminAddFault)
 	mux.HandleFunc("DELETE /fake/faults", func(out http.ResponseWriter, _ *http.Request) {
 		s.ClearFault(0)
 		out.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("DELETE /fake/faults/{id}", s.adminClearFault)
 	mux.HandleFunc("POST /fake/nodes/{ident}/{fate}", s.adminBefall)
-	mux.HandleFunc("GET /fake/nodes/{ident}", s.adminHistory)
-	mux.HandleFunc("POST /fake/conductors/{n}/stop", s.adminConductor)
 	return mux
 }
 
@@ -55,16 +43,6 @@ func reply(out http.ResponseWriter, v any) {
 
 func complain(out http.ResponseWriter, err error) {
 	http.Error(out, err.Error(), http.StatusBadRequest)
-}
-
-func (s *Server) adminLimit(out http.ResponseWriter, r *http.Request) {
-	n, err := strconv.Atoi(r.URL.Query().Get("n"))
-	if err != nil || n < 0 {
-		complain(out, fmt.Errorf("n %q: want a number >= 0", r.URL.Query().Get("n")))
-		return
-	}
-	s.With(func(now time.Time, w *World) { w.SetLimit(now, n) })
-	out.WriteHeader(http.StatusNoContent)
 }
 
 func (s *Server) adminAddFault(out http.ResponseWriter, r *http.Request) {
@@ -100,53 +78,9 @@ func (s *Server) adminAddFault(out http.ResponseWriter, r *http.Request) {
 	reply(out, map[string]int{"id": id})
 }
 
-func (s *Server) adminClearFault(out http.ResponseWriter, r *http.Request) {
-	id, err := strconv.Atoi(r.PathValue("id"))
-	if err != nil || id < 1 {
-		complain(out, fmt.Errorf("id %q: want a number >= 1", r.PathValue("id")))
-		return
-	}
-	if !s.ClearFault(id) {
-		http.NotFound(out, r)
-		return
-	}
-	out.WriteHeader(http.StatusNoContent)
-}
-
 func (s *Server) adminBefall(out http.ResponseWriter, r *http.Request) {
 	var err error
 	s.With(func(now time.Time, w *World) { err = w.Befall(now, r.PathValue("ident"), Fate(r.PathValue("fate"))) })
-	if err != nil {
-		complain(out, err)
-		return
-	}
-	out.WriteHeader(http.StatusNoContent)
-}
-
-func (s *Server) adminHistory(out http.ResponseWriter, r *http.Request) {
-	s.With(func(now time.Time, w *World) {
-		h, ok := w.History(now, r.PathValue("ident"))
-		if !ok {
-			http.NotFound(out, r)
-			return
-		}
-		reply(out, h)
-	})
-}
-
-func (s *Server) adminConductor(out http.ResponseWriter, r *http.Request) {
-	n, err := strconv.Atoi(r.PathValue("n"))
-	if err != nil {
-		complain(out, fmt.Errorf("conductor %q: want a number", r.PathValue("n")))
-		return
-	}
-	query := r.URL.Query()
-	d, err := time.ParseDuration(query.Get("for"))
-	if err != nil {
-		complain(out, fmt.Errorf("for %q: want a duration", query.Get("for")))
-		return
-	}
-	s.With(func(now time.Time, w *World) { err = w.StopConductor(now, n, d, query.Get("killed") == "true") })
 	if err != nil {
 		complain(out, err)
 		return

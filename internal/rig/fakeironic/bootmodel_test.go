@@ -38,30 +38,3 @@ func TestSharedBootsSlowDownByTheFormula(t *testing.T) {
 		}
 	}
 }
-
-// TestSetOverloadChangesBootsUnderWay: what is left of a boot goes on at the new speed from that moment on.
-func TestSetOverloadChangesBootsUnderWay(t *testing.T) {
-	const half = 90 * s
-	for _, c := range []struct {
-		name        string
-		first, then Overload
-		speed       float64 // of 8 boots at once, after the change
-		before      time.Duration
-	}{
-		{"cliff, half of the room", Overload{BootCapacity: 8}, Overload{BootCapacity: 4}, 0.5, half},
-		{"cliff, twice the room", Overload{BootCapacity: 4}, Overload{BootCapacity: 8}, 1, 2 * half},
-		{"cliff, no bound any more", Overload{BootCapacity: 2}, Overload{}, 1, 4 * half},
-		{"a bound that was not there", Overload{}, Overload{Model: BootCliff, BootCapacity: 2}, 0.25, half},
-		{"shared, half of the room", Overload{Model: BootShared, BootCapacity: 8}, Overload{Model: BootShared, BootCapacity: 4}, 1 / math.Sqrt(5), slowed(half, 1, 1)},
-		{"from cliff to shared", Overload{BootCapacity: 8}, Overload{Model: BootShared, BootCapacity: 8}, 1 / math.Sqrt2, half},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, ids := storm(t, 8, c.first)
-			change := t0.Add(10*s + c.before)
-			if err := w.SetOverload(change, c.then); err != nil {
-				t.Fatal(err)
-			}
-			bootsAt(t, w, change.Add(time.Duration(float64(half)/c.speed)), ids...)
-		})
-	}
-}

@@ -54,21 +54,6 @@ func TestDefectRack(t *testing.T) {
 	}
 }
 
-// TestUnsteady: every other work fails.
-func TestUnsteady(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Start = ironic.Manageable }))
-	id := w.Idents()[0]
-	befall(t, w, 0, id, FateUnsteady)
-	for i := range 6 {
-		at, want := time.Duration(i)*time.Hour, ironic.InspectFailed
-		put(t, w, t0.Add(at), id, ironic.TargetInspect, 202)
-		if i%2 == 1 {
-			want = ironic.Manageable
-		}
-		watch(t, w, id, t0.Add(at), []look{{50 * m, want, false}})
-	}
-}
-
 func defects(t *testing.T, w *World, at time.Duration, all ...Defect) {
 	t.Helper()
 	if err := w.SetDefects(t0.Add(at), all...); err != nil {

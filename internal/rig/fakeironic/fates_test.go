@@ -35,34 +35,3 @@ func TestBootsEndWithTheirWork(t *testing.T) {
 		})
 	}
 }
-
-// TestVanish: the node is gone in the middle, and works no more.
-func TestVanish(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Fates.Vanish = 1 }))
-	id := w.Idents()[0]
-	put(t, w, t0, id, ironic.TargetActive, 202)
-	if got := w.Truth(t0.Add(time.Hour)); got.Working != 0 || got.Aborted != 1 || got.HostTime <= 0 || got.HostTime >= 9*m {
-		t.Errorf("%+v", got)
-	}
-	if _, ok := w.Node(t0.Add(time.Hour), id); ok {
-		t.Error("still there")
-	}
-}
-
-// TestMaintenanceStopsTheTimeout: Ironic's check leaves such nodes out, so they
-// hold their state for ever (docs/dev/reference/ironic.md).
-func TestMaintenanceStopsTheTimeout(t *testing.T) {
-	server := serve(t, func(o *Options) { o.Fleet.Nodes, o.Fates.NeverHeartbeat = 1, 1 }, nil)
-	w := server.world
-	id := w.Idents()[0]
-	put(t, w, t0, id, ironic.TargetActive, 202)
-	w.Advance(t0.Add(m))
-	if status, _, body := ask(t, server, "PUT", "/v1/nodes/"+id+"/maintenance", "", 81); status != 202 {
-		t.Fatalf("%d %s", status, body)
-	}
-	watch(t, w, id, t0, []look{{100 * time.Hour, ironic.DeployWait, false}})
-	if status, _, body := ask(t, server, "DELETE", "/v1/nodes/"+id+"/maintenance", "", 81); status != 202 {
-		t.Fatalf("%d %s", status, body)
-	}
-	watch(t, w, id, t0, []look{{100*time.Hour + 2*m, ironic.DeployFailed, false}})
-}

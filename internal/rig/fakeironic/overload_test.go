@@ -16,29 +16,6 @@ func storm(t *testing.T, nodes int, overload Overload) (*World, []string) {
 	return w, w.Idents()
 }
 
-// TestBootsShareTheCapacity: twice as many boots as there is room for take twice
-// as long, and those who come later slow the others down exactly.
-func TestBootsShareTheCapacity(t *testing.T) {
-	w, ids := storm(t, 8, Overload{BootCapacity: 4})
-	booted := func(at time.Duration) (n int) {
-		for _, id := range ids {
-			if see(t, w, t0.Add(at), id).AgentURL {
-				n++
-			}
-		}
-		return n
-	}
-	if got := booted(6*m + 9*s); got != 0 {
-		t.Errorf("%d booted before twice the time", got)
-	}
-	if got := booted(6*m + 10*s); got != 8 {
-		t.Errorf("%d of 8 booted at twice the time", got)
-	}
-	if peak := w.Truth(t0.Add(time.Hour)).PeakBooting; peak != 8 {
-		t.Errorf("peak of booting hosts %d, want 8", peak)
-	}
-}
-
 // TestCollapse: above the threshold boots are lost and fail by time-out; below
 // it none is.
 func TestCollapse(t *testing.T) {
@@ -55,7 +32,7 @@ func TestCollapse(t *testing.T) {
 
 func TestTruthCountsExactly(t *testing.T) {
 	w, _ := storm(t, 3, Overload{})
-	w.SetLimit(t0, 2)
+	w.truth.limit = 2
 	work := 8*m + 41*s
 	got := w.Truth(t0.Add(time.Hour))
 	if got.PeakWorking != 3 || got.OverLimit != work || got.HostTime != 3*work || got.Finished != 3 {

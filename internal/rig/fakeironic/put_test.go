@@ -3,9 +3,7 @@ package fakeironic
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -68,90 +66,6 @@ func TestProvisionTable(t *testing.T) {
 			if got := see(t, w, t0, id).State; status != want || got != next {
 				t.Errorf("%s in %s: %d and %s, want %d and %s", target, state, status, got, want, next)
 			}
-		}
-	}
-}
-
-func TestProvisionRefusals(t *testing.T) {
-	maintained := func(s stage) { s.node("", "a", ironic.Active, func(n *node) { n.maintenance = true }) }
-	in := func(state ironic.State) func(stage) { return func(s stage) { s.node("", "a", state, nil) } }
-	for _, c := range []struct {
-		name, body string
-		minor      int
-		setup      func(stage)
-		status     int
-		text       string
-	}{
-		{"unknown argument", `{"target":"active","speed":9}`, 81, in(ironic.Available), 400, "Unexpected arguments: speed"},
-		{"last duplicate wins", `{"target":"fly","target":"active"}`, 81, in(ironic.Available), 202, ""},
-		{"verb of a later version", `{"target":"rescue","rescue_password":"x"}`, 37, in(ironic.Active), 406, "Request not acceptable."},
-		{"rescue without password", `{"target":"rescue"}`, 81, in(ironic.Active), 400, "rescue_password"},
-		{"configdrive for another target", `{"target":"inspect","configdrive":"aGk="}`, 81, in(ironic.Manageable), 400, "Adding a config drive"},
-		{"abort of inspection, old version", `{"target":"abort"}`, 40, in(ironic.InspectWait), 406, "Request not acceptable."},
-		{"rebuild in maintenance", `{"target":"rebuild"}`, 81, maintained, 400, "The provisioning operation"},
-		{"deleted in maintenance", `{"target":"deleted"}`, 81, maintained, 202, ""},
-		{"locked by somebody", `{"target":"active"}`, 81, func(s stage) { s.node("", "a", ironic.Available, locked) }, 409, "is locked by host localhost"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			server := serve(t, nil, c.setup)
-			status, _, body := ask(t, server, "PUT", "/v1/nodes/a/states/provision", c.body, c.minor)
-			if status != c.status || !strings.Contains(strings.ReplaceAll(body, `\\\"`, `\"`), c.text) {
-				t.Errorf("%d %s, want %d with %s", status, body, c.status, c.text)
-			}
-		})
-	}
-}
-
-// TestSpellings: paths and bodies that reach the same PUT (docs/dev/reference/ironic.md).
-func TestSpellings(t *testing.T) {
-	for _, path := range []string{"/v1/nodes/a/states/provision", "/nodes/a/states/provision", "//v1/nodes/a/states//provision//",
-		"/v1/nodes/%61/states%2Fprovision", "/v1/nodes/a/states/provision.json"} {
-		server := serve(t, nil, hostsNamed(ironic.Available, "a"))
-		if status, _, body := ask(t, server, "PUT", path, `{"target":"active"}`, 81); status != 202 {
-			t.Errorf("%s: %d %s", path, status, body)
-		}
-	}
-	for path, want := range map[string]int{"/v1//nodes/a/states/provision": 500, "/v1/nodes//a/states/provision": 400,
-		"/v1/nodes/a//states/provision": 500, "/v1/nodes/a/./states/provision": 500, "/v1/nodes/b/../a/states/provision": 500,
-		"/V1/nodes/a/states/provision": 404, "/v1/nodes/a/states/nonsense": 405} {
-		server := serve(t, nil, hostsNamed(ironic.Available, "a"))
-		if status, _, body := ask(t, server, "PUT", path, `{"target":"active"}`, 81); status != want {
-			t.Errorf("%s: %d %s, want %d", path, status, body, want)
-		}
-	}
-	for _, path := range []string{"/v1/nodes/a/states/provision/active", "/v1/nodes/a/states/provision?target=active"} {
-		server := serve(t, nil, hostsNamed(ironic.Available, "a"))
-		if status, _, body := ask(t, server, "PUT", path, "", 81); status != 202 {
-			t.Errorf("%s: %d %s", path, status, body)
-		}
-	}
-}
-
-func TestFailingHosts(t *testing.T) {
-	for _, c := range []struct {
-		target ironic.Target
-		start  ironic.State
-		failed ironic.State
-		again  ironic.Target
-	}{
-		{ironic.TargetActive, ironic.Available, ironic.DeployFailed, ironic.TargetActive},
-		{ironic.TargetClean, ironic.Manageable, ironic.CleanFailed, ironic.TargetManage},
-		{ironic.TargetInspect, ironic.Manageable, ironic.InspectFailed, ironic.TargetInspect},
-	} {
-		w := newWorld(t, fixed(func(o *Options) {
-			o.Fleet.Start, o.Fates.Failing, o.Fates.FailTries = c.start, 1, 1
-			o.Fates.FailTargets = []string{string(c.target)}
-		}))
-		id := w.Idents()[0]
-		put(t, w, t0, id, c.target, 202)
-		n := see(t, w, t0.Add(time.Hour), id)
-		if n.State != c.failed || n.LastError == "" || n.Maintenance != (c.failed == ironic.CleanFailed) ||
-			(n.Fault == "clean failure") != (c.failed == ironic.CleanFailed) {
-			t.Errorf("%s: %+v", c.target, n)
-		}
-		put(t, w, t0.Add(2*time.Hour), id, c.again, 202)
-		if n := see(t, w, t0.Add(3*time.Hour), id); n.State.Failed() {
-			t.Errorf("%s fails a second time: %s", c.target, n.State)
 		}
 	}
 }

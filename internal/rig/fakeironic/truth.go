@@ -111,12 +111,6 @@ func (w *World) Truth(now time.Time) Truth {
 	}
 }
 
-// SetLimit changes what OverLimit counts against from now on; 0 is none.
-func (w *World) SetLimit(now time.Time, limit int) {
-	w.Advance(now)
-	w.truth.limit = max(0, limit)
-}
-
 // History returns the life of a host and whether Ironic has it.
 func (w *World) History(now time.Time, ident string) (History, bool) {
 	w.Advance(now)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
@@ -47,10 +46,7 @@ func Start(ctx context.Context, o Options) (*Ironic, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	i := &Ironic{Dir: dir, Database: o.Database, ready: o.StartTimeout}
-	if i.ready <= 0 {
-		i.ready = defaultStartTimeout
-	}
+	i := &Ironic{Dir: dir, Database: o.Database, ready: startTimeout}
 	if err := i.start(ctx, o); err != nil {
 		err = fmt.Errorf("start a real Ironic: %w\n--- conductor\n%s\n--- api\n%s",
 			err, child.TailFile(i.place.file("conductor.log")), child.TailFile(i.place.file("api.log")))
@@ -151,7 +147,6 @@ func (i *Ironic) Stop() {
 
 // StopAPI ends the API: connections are refused from then on.
 func (i *Ironic) StopAPI() {
-	i.ResumeAPI() // one that hangs hears no SIGTERM
 	i.end(&i.api, func(p *child.Process) { p.Stop(stopTimeout) })
 }
 
@@ -163,21 +158,6 @@ func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *child.Process) { 
 // KillConductor ends the conductor as a crash would: it stays on the list for
 // a minute, and a PUT is answered 500.
 func (i *Ironic) KillConductor() { i.end(&i.conductor, (*child.Process).Kill) }
-
-// HangAPI stops the API from running without ending it: connections are taken
-// and nothing is answered, until ResumeAPI or StopAPI.
-func (i *Ironic) HangAPI() { i.signalAPI(syscall.SIGSTOP) }
-
-// ResumeAPI lets a hanging API go on.
-func (i *Ironic) ResumeAPI() { i.signalAPI(syscall.SIGCONT) }
-
-func (i *Ironic) signalAPI(sig syscall.Signal) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.api != nil {
-		i.api.Signal(sig) // to the workers too
-	}
-}
 
 func (i *Ironic) end(which **child.Process, how func(*child.Process)) {
 	i.mu.Lock()

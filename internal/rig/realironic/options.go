@@ -29,16 +29,14 @@ type Options struct {
 	// Hardware makes the ipmi driver one of pretended hosts, with the interfaces that
 	// the operator asks for. It needs Root. nil: none.
 	Hardware *Hardware
-	// Database is SQLite or MariaDB. Empty: what IRONIC_DATABASE names, else SQLite. MariaDB
-	// is there in Root alone, which is Chroot then unless it is set.
+	// Database is SQLite or MariaDB. Empty: SQLite. MariaDB is there in Root alone, which
+	// is Chroot then unless it is set.
 	Database string
-	// StartTimeout bounds the wait for an Ironic that answers; 0: 90 s.
-	StartTimeout time.Duration
 }
 
 const (
-	defaultStartTimeout = 90 * time.Second
-	stopTimeout         = 30 * time.Second
+	startTimeout = 90 * time.Second
+	stopTimeout  = 30 * time.Second
 )
 
 // Chroot is the folder that hack/ironic/chroot.sh makes, for Options.Root: IRONIC_CHROOT, or
@@ -96,12 +94,12 @@ func Installed(o Options) error {
 
 // checked returns o with Database, Root and Dir as Start uses them.
 func (o Options) checked() (Options, error) {
-	switch o.Database = cmp.Or(o.Database, os.Getenv("IRONIC_DATABASE"), SQLite); o.Database {
+	switch o.Database = cmp.Or(o.Database, SQLite); o.Database {
 	case SQLite:
 	case MariaDB:
 		o.Root = cmp.Or(o.Root, Chroot())
 	default:
-		return o, fmt.Errorf("options: Database %q (or IRONIC_DATABASE): must be %s or %s", o.Database, SQLite, MariaDB)
+		return o, fmt.Errorf("options: Database %q: must be %s or %s", o.Database, SQLite, MariaDB)
 	}
 	if o.Root == "" {
 		if o.Hardware != nil {

@@ -3,9 +3,10 @@ package realkube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +25,6 @@ type Host struct {
 	Annotations           map[string]string
 	Machine               string // the Metal3Machine that has claimed the host, in its namespace; empty: none
 	Finalizer             bool   // BMO's: the host stays when it is deleted
-	HardwareBytes         int    // about so much JSON of hardware details
 }
 
 var bareMetalHosts = schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}
@@ -34,25 +34,27 @@ func (k *Kube) Hosts(namespace string) dynamic.ResourceInterface {
 	return k.objects.Resource(bareMetalHosts).Namespace(namespace)
 }
 
-// AddHosts makes BareMetalHosts with their status. The first goes through the API, which
-// checks it; the others are stored as the API server has stored that one, a hundred times
-// as fast.
+// AddHosts makes BareMetalHosts with their status, several at once.
 func (k *Kube) AddHosts(ctx context.Context, hosts []Host) error {
-	if len(hosts) == 0 {
-		return nil
+	const atOnce = 8
+	errs := make([]error, atOnce)
+	var all sync.WaitGroup
+	for part := range atOnce {
+		all.Go(func() {
+			for i := part; i < len(hosts) && errs[part] == nil; i += atOnce {
+				errs[part] = k.addHost(ctx, hosts[i])
+			}
+		})
 	}
-	first := hosts[0]
-	if _, err := k.Hosts(first.Namespace).Create(ctx, first.object(), metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("BareMetalHost %s/%s: %w", first.Namespace, first.Name, err)
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (k *Kube) addHost(ctx context.Context, h Host) error {
+	if _, err := k.Hosts(h.Namespace).Create(ctx, h.object(), metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("BareMetalHost %s/%s: %w", h.Namespace, h.Name, err)
 	}
-	if err := k.PatchStatus(ctx, first.Namespace, first.Name, first.status()); err != nil {
-		return err
-	}
-	pattern, err := k.Hosts(first.Namespace).Get(ctx, first.Name, metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("BareMetalHost %s/%s: %w", first.Namespace, first.Name, err)
-	}
-	return k.storeHosts(ctx, pattern, hosts[1:])
+	return k.PatchStatus(ctx, h.Namespace, h.Name, h.status())
 }
 
 // PatchStatus merges into the status of a BareMetalHost; nil takes a field away.
@@ -134,36 +136,5 @@ func (h Host) status() map[string]any {
 	if h.FailCount > 0 {
 		status["provisioningFailCount"] = h.FailCount
 	}
-	if h.HardwareBytes > 0 {
-		status["hardware"] = hardware(h.Name, h.HardwareBytes)
-	}
 	return status
-}
-
-// hardware is what an inspection found, as long as wanted: mostly NICs and disks, and the
-// flags of the CPU.
-func hardware(host string, size int) map[string]any {
-	const partBytes = 560 // of a disk and a NIC together
-	var nics, disks []any
-	for i := range max(1, (size-1500)/partBytes) {
-		nics = append(nics, map[string]any{
-			"name": fmt.Sprintf("eno%d", i), "model": "0x8086 0x1572", "mac": fmt.Sprintf("00:5c:52:31:3a:%02x", i%256),
-			"ip": fmt.Sprintf("192.0.2.%d", i%256), "speedGbps": 25, "vlanId": 0, "pxe": i == 0,
-		})
-		disks = append(disks, map[string]any{
-			"name":           fmt.Sprintf("/dev/disk/by-path/pci-0000:01:00.0-scsi-0:2:%d:0", i),
-			"alternateNames": []any{fmt.Sprintf("/dev/sd%c", 'a'+i%26), fmt.Sprintf("/dev/disk/by-id/wwn-0x5000c500%08x", i)},
-			"type":           "SSD", "rotational": false, "sizeBytes": 960197124096, "vendor": "ATA", "model": "MZ7LH960HAJR0D3",
-			"serialNumber": fmt.Sprintf("S4-%s-%03d", host, i), "wwn": fmt.Sprintf("0x5000c500%08x", i), "hctl": fmt.Sprintf("0:2:%d:0", i),
-		})
-	}
-	return map[string]any{
-		"hostname": host, "ramMebibytes": 262144, "nics": nics, "storage": disks,
-		"cpu": map[string]any{
-			"arch": "x86_64", "model": "Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz", "clockMegahertz": 3900, "count": 80,
-			"flags": strings.Fields(strings.Repeat("fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat ", 10)),
-		},
-		"systemVendor": map[string]any{"manufacturer": "Dell Inc.", "productName": "PowerEdge R640", "serialNumber": host},
-		"firmware":     map[string]any{"bios": map[string]any{"vendor": "Dell Inc.", "version": "2.12.2", "date": "07/09/2021"}},
-	}
 }

@@ -50,10 +50,7 @@ func Start(ctx context.Context, o Options) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	k := &Kube{Dir: dir, ready: o.StartTimeout}
-	if k.ready <= 0 {
-		k.ready = defaultStartTimeout
-	}
+	k := &Kube{Dir: dir, ready: startTimeout}
 	if err := k.start(ctx, assets); err != nil {
 		err = fmt.Errorf("start a real API server: %w\n--- etcd\n%s\n--- kube-apiserver\n%s",
 			err, child.TailFile(k.place.file("etcd.log")), child.TailFile(k.place.file("kube-apiserver.log")))
@@ -137,21 +134,6 @@ func (k *Kube) StartAPI(ctx context.Context) error {
 		return err
 	}
 	return k.waitReady(ctx, k.api)
-}
-
-// HangAPI stops the API server from running without ending it: connections are taken and
-// nothing is answered, until ResumeAPI or StopAPI.
-func (k *Kube) HangAPI() { k.signalAPI(syscall.SIGSTOP) }
-
-// ResumeAPI lets a hanging API server go on.
-func (k *Kube) ResumeAPI() { k.signalAPI(syscall.SIGCONT) }
-
-func (k *Kube) signalAPI(sig syscall.Signal) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.api != nil {
-		k.api.Signal(sig)
-	}
 }
 
 func (k *Kube) startAPILocked() (err error) {

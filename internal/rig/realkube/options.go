@@ -17,13 +17,11 @@ type Options struct {
 	// Dir is where the scratch folder is made; empty: the system's place for temporary
 	// files.
 	Dir string
-	// StartTimeout bounds the wait for an API server that is ready; 0: 90 s.
-	StartTimeout time.Duration
 }
 
 const (
-	defaultStartTimeout = 90 * time.Second
-	stopTimeout         = 15 * time.Second
+	startTimeout = 90 * time.Second
+	stopTimeout  = 15 * time.Second
 )
 
 // ErrNotInstalled is the error of Start on a machine where the programs are not built.
