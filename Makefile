@@ -47,8 +47,7 @@ SEED        ?= 1
 SEEDS       ?= 2
 FUZZTIME    ?= 20s
 FUZZ        ?= .
-PKG         ?= ./pkg/slots ./pkg/fairshare ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/admission ./pkg/disruption ./internal/gateway/classify ./internal/gateway
-MUTANTS     ?= 100
+PKG         ?= ./pkg/slots
 BENCH       ?=
 BMO_SRC     ?=
 RELEASE_FLAGS ?=
@@ -124,7 +123,7 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # with it. What takes longest begins first.
 SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./hack/mutants
+UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 
@@ -201,8 +200,8 @@ fuzz: ## Each fuzz test for a while (FUZZTIME=20s; FUZZ=a part of its name)
 	    echo "$$dir $$f"; $(GO) -C $$dir test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x .; \
 	  done; done
 
-mutants: ## What the tests do not notice of MUTANTS=100 small faults in each core package (PKG=./pkg/slots, SEED=1; MUTANTS=0 is all)
-	$(GO) run ./hack/mutants -n $(MUTANTS) -seed $(SEED) $(PKG)
+mutants: ## What the tests of PKG=./pkg/slots do not notice of small faults in it (gremlins; minutes)
+	GOFLAGS=-short $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash $(PKG)
 
 bench: ## Speed against its targets, in one run (BENCH=regexp: Go benchmarks of that name)
 ifeq ($(BENCH),)
@@ -222,10 +221,9 @@ e2e: ## The suites on a real Ironic from Debian's packages (root on Debian; inst
 	@$(MAKE) --no-print-directory e2e-page
 
 # One package after the other: both at once fill two cores, and a real Ironic that gets
-# no time looks like an outage. E2E= runs what takes long too.
-E2E ?= -short
+# no time looks like an outage.
 e2e-ironic: system $(TESTSUM)
-	$(SYSTEM) $(GOTEST) -tags e2e $(E2E) -p 1 -timeout 60m -count=1 ./e2e/suite ./e2e ./e2e/bmo
+	$(SYSTEM) $(GOTEST) -tags e2e -p 1 -timeout 60m -count=1 ./e2e/suite ./e2e ./e2e/bmo
 
 # Ironic is a fake here, in the tests' own process.
 e2e-kube: system $(TESTSUM)

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -18,8 +17,6 @@ type gateway struct {
 	url string // as BMO's IRONIC_ENDPOINT would name it, without /v1
 }
 
-var gatewayLine = regexp.MustCompile(`msg="gateway listening" url=(\S+)`)
-
 // roomForAll is a limit that no test reaches.
 const roomForAll = "MAX_CONCURRENT_PROVISIONING_HOSTS=1000"
 
@@ -29,15 +26,7 @@ func serveGateway(t *testing.T, i *realironic.Ironic, more ...string) *gateway {
 	t.Helper()
 	environment := append(settings(i.URL, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0"), access(t, i)...)
 	s := serveThrottle(t, append(environment, more...))
-	g := &gateway{throttle: s}
-	poll(t, "line of the log about the gateway", func() bool {
-		found := gatewayLine.FindStringSubmatch(s.log.String())
-		if found != nil {
-			g.url = found[1]
-		}
-		return found != nil
-	}, s.log.String)
-	return g
+	return &gateway{throttle: s, url: s.at.Gateway}
 }
 
 // access is how BMO's variables tell of an Ironic that wants credentials or

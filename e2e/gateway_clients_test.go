@@ -117,14 +117,13 @@ func (s *side) command(c *cli, line string) outcome {
 	return outcome{o.Code, s.general(o.Out), s.general(o.Err)}
 }
 
-// TestClients lets other people's clients ask one Ironic directly and through
-// the gateway.
+// TestClients lets OpenStack's own client ask one Ironic directly and through the gateway. BMO's library goes
+// through it in e2e/bmo.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, realironic.Options{})
 	g := serveGateway(t, l.ironic, append(soon, roomForAll)...).settled()
 	s := newSameness(l, g)
-	t.Run("Gophercloud", s.gophercloud)
 	t.Run("Python", s.python)
 	g.shows(nobody)
 	g.stop()

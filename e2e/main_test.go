@@ -38,11 +38,3 @@ func (b built) Run() int {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(built{m}) }
-
-// nightly leaves a test that takes long, and whose parts other tests hold, to the night.
-func nightly(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("make e2e-ironic E2E= runs it")
-	}
-}

@@ -78,21 +78,3 @@ func TestPlannedWorkPageShowsWhatIsPrinted(t *testing.T) {
 		t.Errorf("%d plans are shown, want %d", len(blocks), want)
 	}
 }
-
-func TestLacking(t *testing.T) {
-	for _, row := range []struct{ shown, text, want string }{
-		{"a\nb\n", "a\nb\n", ""},
-		{"a\n", "a\nb\n", "a\n"},
-		{"a\n", "a\nb\na\n", "b\na\n"},
-		{"b\n", "a\nb\n", "b\n"},
-		{"a\n…\n", "a\nb\n", ""},
-		{"b\n…\n", "a\nb\nc\n", "b\n"},
-		{"a\n…\nc\n", "a\nb\nc\n", ""},
-		{"a\n…\nb\n", "a\nb\nc\n", "b\n"},
-		{"a\n…\nd\n", "a\nb\nc\n", "d\n"},
-	} {
-		if got := lacking(row.shown, row.text); got != row.want {
-			t.Errorf("%q of %q: %q, want %q", row.shown, row.text, got, row.want)
-		}
-	}
-}

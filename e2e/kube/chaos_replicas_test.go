@@ -49,7 +49,6 @@ type seat struct {
 	proxy      *realkube.Proxy
 	kubeconfig string
 	present    atomic.Pointer[life] // nil: nobody is there just now
-	leaves     atomic.Bool          // for good
 	count      int
 }
 
@@ -125,7 +124,7 @@ func (d *deployment) stop() {
 
 // fill keeps a seat taken.
 func (d *deployment) fill(s *seat) {
-	for d.ctx.Err() == nil && !s.leaves.Load() {
+	for d.ctx.Err() == nil {
 		l, err := d.begin(s)
 		if err != nil {
 			d.Errorf("%s: %v", s.name, err)

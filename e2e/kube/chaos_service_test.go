@@ -51,7 +51,7 @@ func (s *service) begin() {
 
 func (s *service) probe(seat *seat) {
 	client := &http.Client{Timeout: probeTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	for ; s.ctx.Err() == nil && !seat.leaves.Load(); wait(s.ctx, probeEvery) {
+	for ; s.ctx.Err() == nil; wait(s.ctx, probeEvery) {
 		l := seat.present.Load()
 		if l == nil {
 			continue

@@ -66,6 +66,17 @@ func (s *storm) round(n int, f fault) {
 	s.ready(s.seated())
 }
 
+// ready waits until those say so to the kubelet.
+func (s *storm) ready(seats []*seat) {
+	s.Helper()
+	for _, seat := range seats {
+		awaitFor(s.T, 20*time.Second, "readiness of "+seat.name, func() bool {
+			l := seat.present.Load()
+			return l != nil && l.ready.Load()
+		}, func() string { return "see the logs" })
+	}
+}
+
 // another waits for the first slot that is given after a fault.
 func (s *storm) another() (next change) {
 	s.Helper()

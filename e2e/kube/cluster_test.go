@@ -41,23 +41,6 @@ func as(t *testing.T, namespace, account string) *rest.Config {
 	return config
 }
 
-// ownCluster is an API server of the test alone, which may be stopped, with a namespace.
-func ownCluster(t *testing.T, name string) (own *realkube.Kube, ns string) {
-	t.Helper()
-	own, err := realkube.Start(t.Context(), realkube.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(own.Stop)
-	if err := own.InstallCRDs(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if ns, err = own.Namespace(t.Context(), name, nil); err != nil {
-		t.Fatal(err)
-	}
-	return own, ns
-}
-
 // decode reads objects of a YAML text.
 func decode(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -178,41 +177,6 @@ func operate(t *testing.T, namespace, name, node string) error {
 			`{"consumerRef": {"name": "m", "namespace": "team"}}`, `{"consumerRef": null}`))
 	}
 	return cluster.PatchStatus(ctx, namespace, name, map[string]any{"provisioning": map[string]any{"state": pick("provisioning", "available", "deprovisioning")}})
-}
-
-// TestTheAPIServerIsAway for a minute: the hosts stay known, the fault is said once, and a change is seen soon after its
-// return. That an API server which has just started refuses everybody for a moment is not taken for a missing right.
-func TestTheAPIServerIsAway(t *testing.T) {
-	t.Parallel()
-	own, ns := ownCluster(t, "away")
-	mayWatch(t, own, ns, ns)
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := own.Kubeconfig(t.Context(), ns, account, "", file); err != nil {
-		t.Fatal(err)
-	}
-	if err := own.AddHosts(t.Context(), []realkube.Host{{Namespace: ns, Name: "a"}, {Namespace: ns, Name: "b"}}); err != nil {
-		t.Fatal(err)
-	}
-	d := watch(t, file, ns)
-	await(t, "both hosts", func() bool { return d.Status().Hosts == 2 && d.Status().LastError == "" }, d.log.Tail)
-	own.StopAPI()
-	<-time.After(time.Minute)
-	if s := d.Status(); s.Hosts != 2 || !s.Synced || s.LastError == "" {
-		t.Errorf("%+v", s)
-	}
-	if err := own.StartAPI(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	back := time.Now()
-	if err := own.PatchStatus(t.Context(), ns, "a", map[string]any{"errorCount": 3}); err != nil {
-		t.Fatal(err)
-	}
-	awaitFor(t, seenWithin, "change after its return", func() bool { h, _ := d.ByName(ns, "a"); return h.ErrorCount == 3 }, d.log.Tail)
-	t.Logf("seen after %v", time.Since(back).Round(time.Second/10))
-	await(t, "word that all is well", func() bool { return d.log.Count("are watched again") == 1 }, d.log.Tail)
-	if n := d.log.Count("WARN"); n != 1 || d.log.Count("service account") > 0 {
-		t.Errorf("%d warnings: %s", n, d.log.Tail())
-	}
 }
 
 // patchSpec merges into the spec of a host.

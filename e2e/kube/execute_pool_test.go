@@ -43,6 +43,8 @@ type mortal struct {
 	ironic   *fakeIronic
 	settings settings
 	alive    atomic.Pointer[throttle] // listening; nil: dead, or starting
+	scaling  chan struct{}            // not nil: the first write of replicas tells the test, and waits for it
+	scaled   sync.Once
 
 	mu     sync.Mutex
 	fates  int // of writes, from the mark of the Machine on
@@ -78,6 +80,9 @@ func (m *mortal) between(w http.ResponseWriter, r *http.Request, server http.Han
 		if p = m.alive.Load(); p == nil {
 			wait(r.Context(), time.Millisecond)
 		}
+	}
+	if write.scales && m.scaling != nil {
+		m.scaled.Do(func() { m.scaling <- struct{}{}; <-m.scaling })
 	}
 	m.mu.Lock()
 	if m.fates > 0 || write.marks {

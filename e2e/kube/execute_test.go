@@ -116,10 +116,18 @@ func TestServeIsKilledWhileItReplaces(t *testing.T) {
 	m := playMortal(t, "planner-execute", far, way.URL, 1)
 	m.guard("machine-1", "0")
 	m.guard("machine-1", "1")
+	m.scaling = make(chan struct{})
 	stop := m.play()
 	defer stop()
-	m.until("the replacement", func() bool { return len(m.machines()) == 4 })
+	m.lives()
+	select {
+	case <-m.scaling:
+	case <-time.After(6 * time.Minute):
+		t.Fatal("nothing begins; ", m.story())
+	}
 	m.guard("machine-1", "0")
+	m.scaling <- struct{}{}
+	m.until("the replacement", func() bool { return len(m.machines()) == 4 })
 	m.guard("machine-3", "0")
 	m.until("drain that waits for the budget", func() bool {
 		plan := m.plan()

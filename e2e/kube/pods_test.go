@@ -4,7 +4,6 @@ package kube
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -106,16 +105,4 @@ func (s *service) labelFollows() {
 		}
 		return len(selected) == 1 && strings.HasPrefix(s.turns.whose(), selected[0]+".")
 	}, func() string { return fmt.Sprintf("%q are selected; turns: %s", selected, s.turns) })
-}
-
-// costOf is what the controller of a ReplicaSet looks at when it must end one of several
-// pods that are ready: the cheapest goes first.
-func (d *deployment) costOf(name string) int {
-	d.Helper()
-	pod, err := asAdministrator(d.T).CoreV1().Pods(d.namespace).Get(d.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		d.Fatal(err)
-	}
-	cost, _ := strconv.Atoi(pod.Annotations[deletionCost]) // none is 0
-	return cost
 }

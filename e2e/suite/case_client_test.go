@@ -12,7 +12,6 @@ var clientCases = []testCase{
 	{"ClientNode", clientNode},
 	{"ClientLists", clientLists},
 	{"ClientPoll", clientPoll},
-	{"ClientListsAllPages", clientListsAllPages},
 }
 
 func (x *tester) newClient(s ironic.Settings) *ironic.Client {
@@ -143,26 +142,4 @@ func clientPoll(x *tester) {
 	}
 	x.same("fetched", fetched, []string{idle.UUID + " true enroll", gone.UUID + " false "})
 	x.setState(busy.UUID, ironic.Enroll)
-}
-
-// clientListsAllPages holds LH-37: all pages, and the filter on each of them.
-func clientListsAllPages(x *tester) {
-	const count = pageMax + 50
-	if err := x.backdoor.AddNodes(x.Context(), "client~", count, ironic.Active); err != nil {
-		x.Fatal(err)
-	}
-	nodes, err := x.client().List(x.Context(), ironic.Active)
-	if err != nil {
-		x.Fatal(err)
-	}
-	names := map[string]bool{}
-	for _, n := range nodes {
-		if n.State != ironic.Active || names[n.UUID] {
-			x.Fatalf("a node in another state, or twice: %+v", n)
-		}
-		names[n.UUID] = true
-	}
-	if len(nodes) < count {
-		x.Errorf("%d nodes, want at least %d", len(nodes), count)
-	}
 }

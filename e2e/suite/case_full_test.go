@@ -15,7 +15,6 @@ import (
 // nodes behind.
 var fullCases = []testCase{
 	{"FieldsInTheOrderAsked", fieldsInTheOrderAsked},
-	{"MarkerOfADeletedNode", markerOfADeletedNode},
 	{"FullListByID", fullListByID},
 	{"FullListOfOurClient", fullListOfOurClient},
 }
@@ -56,16 +55,6 @@ func fieldsInTheOrderAsked(x *tester) {
 		x.get("/v1/nodes?fields=" + fields).want(http.StatusOK).into(&page)
 		x.same("fields="+fields, x.names(page.Nodes[0]), want)
 	}
-}
-
-// markerOfADeletedNode holds that a list cannot go on where it stopped when that node is
-// gone.
-func markerOfADeletedNode(x *tester) {
-	n := x.create("a")
-	query := "/v1/nodes?fields=uuid,name&marker=" + n.UUID
-	x.get(query).want(http.StatusOK)
-	x.do(http.MethodDelete, "/v1/nodes/"+n.UUID).want(http.StatusNoContent)
-	x.get(query).wantFault(http.StatusNotFound, "Client", "Node "+n.UUID+" could not be found.")
 }
 
 const fullFields = "fields=uuid,name,provision_state,boot_interface"

@@ -64,7 +64,7 @@ func realTarget(t *testing.T, i *realironic.Ironic, s server) target {
 	}
 	_ = resp.Body.Close()
 	made := target{
-		MariaDB: i.Database == realironic.MariaDB, Wait: time.Minute, Tick: 100 * time.Millisecond,
+		Wait: time.Minute, Tick: 100 * time.Millisecond,
 		Serve: func(t *testing.T, run func(*testing.T, server)) { run(t, s) },
 	}
 	if _, err := fmt.Sscanf(resp.Header.Get(maxVersionHeader), "1.%d", &made.MaxMinor); err != nil {
@@ -79,13 +79,13 @@ var slowWork = map[string]map[string]string{"fake": {"deploy_delay": "2", "inspe
 // TestIronic21 is Debian 12's, on SQLite.
 func TestIronic21(t *testing.T) {
 	t.Parallel()
-	i := start(t, realironic.Options{Database: realironic.SQLite, Settings: slowWork})
+	i := start(t, realironic.Options{Settings: slowWork})
 	run(t, realTarget(t, i, server{URL: i.URL, Client: i.Client()}), cases...)
 }
 
 func TestIronic21Restart(t *testing.T) {
 	t.Parallel()
-	i := start(t, realironic.Options{Database: realironic.SQLite, Settings: map[string]map[string]string{"fake": {"inspect_delay": "36000"}}})
+	i := start(t, realironic.Options{Settings: map[string]map[string]string{"fake": {"inspect_delay": "36000"}}})
 	run(t, realTarget(t, i, server{URL: i.URL, Client: i.Client()}), restart)
 }
 
@@ -101,11 +101,11 @@ var differs29 = map[string]string{
 func TestIronic29ThroughTheGateway(t *testing.T) {
 	t.Parallel()
 	i := start(t, realironic.Options{
-		Root: realironic.Chroot(), Database: realironic.MariaDB, BasicAuth: true, TLS: true, Settings: slowWork,
+		Root: realironic.Chroot(), MariaDB: true, BasicAuth: true, TLS: true, Settings: slowWork,
 	})
 	url, client, ca := gateway(t, i)
 	target := realTarget(t, i, server{URL: url, Client: client, CAFile: ca})
-	target.Gateway, target.Differs = true, differs29
+	target.MariaDB, target.Gateway, target.Differs = true, true, differs29
 	run(t, target, accessCases...)
 	run(t, target, cases...)
 }

@@ -2,7 +2,7 @@
 # Makes the Debian 13 (trixie) in which internal/rig/realironic runs Ironic 29, beside the
 # machine's own Debian 12 with Ironic 21: a folder outside of the repository, which all
 # clones of it share. Prints that folder. The programs of MariaDB are there too: realironic
-# starts a server of its own for each Ironic that is to have one (realironic.MariaDB).
+# starts a server of its own for each Ironic that is to have one (Options.MariaDB).
 #
 #   IRONIC_CHROOT   the folder (default /var/cache/ironic-throttle/trixie)
 #

@@ -83,20 +83,14 @@ func TestNoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 	}
 }
 
-// explained says where Explain calls a host with an action no candidate, or one that no law lets go. The reason that it gives
-// may be another one, of a method that could not act.
+// explained says where Explain calls a host with an action no candidate, or one that no law lets go.
 func (l *lab) explained(t *testing.T, p api.Plan) (broken []string) {
 	t.Helper()
-	w, acted := newWorld(&l.s, l.c, l.now), map[string]api.PlanReason{}
-	for _, a := range p.Actions {
-		for _, h := range a.Hosts {
-			acted[h.Name] = a.Reason
-		}
-	}
-	for name, h := range w.hosts {
+	acts := released(p)
+	for name, h := range newWorld(&l.s, l.c, l.now).hosts {
 		e := l.explain(t, h.Name)
-		if reason := acted[name]; reason != "" && !e.Candidate || w.outOfBounds(h) != "" && e.Candidate {
-			broken = append(broken, fmt.Sprintf("host %s has an action for %q, and Explain says %+v", name, reason, e))
+		if !e.Candidate && slices.Contains(acts, name) || e.Candidate && newWorld(&l.s, l.c, l.now).outOfBounds(h) != "" {
+			broken = append(broken, fmt.Sprintf("of host %s, which is in %q, Explain says %+v", name, acts, e))
 		}
 	}
 	return broken

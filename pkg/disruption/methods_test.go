@@ -154,23 +154,3 @@ func TestAPoolIsTriedByItself(t *testing.T) {
 		t.Errorf("the plan is %q", got)
 	}
 }
-
-// TestTheOrderIsBySavingPerCost, of pods too, as Karpenter weighs them.
-func TestTheOrderIsBySavingPerCost(t *testing.T) {
-	l := used("1", "1", "1", "1", "1", "1")
-	l.c.Budgets = bounds("0,ready:0")
-	l.s.Hosts[1].Price = watts(500)
-	l.s.Pods[2].DeletionCost = new(int32(math.MaxInt32))
-	l.s.Pods[3].Priority = math.MinInt32
-	l.s.Pods[4].Priority, l.s.Pods[4].DeletionCost = 1<<25, new(int32(-1<<27))
-	var names []string
-	for _, c := range l.plan(t).Later {
-		names = append(names, fmt.Sprintf("%s:%g", strings.TrimPrefix(c.Host, "metal3/"), c.DisruptionCost))
-		if c.SavingPerCost != c.SavingPerHour/c.DisruptionCost {
-			t.Errorf("%+v: saving per cost does not follow from the others", c)
-		}
-	}
-	if got := strings.Join(names, " "); got != "h-3:10 h-1:21 h-0:21 h-4:21 h-5:21 h-2:30" {
-		t.Errorf("the order is %s", got)
-	}
-}

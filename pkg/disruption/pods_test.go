@@ -97,12 +97,11 @@ func spreads(topology string, change ...func(*corev1.TopologySpreadConstraint)) 
 	}
 }
 
-func space(name string) podChange        { return func(p *disruption.Pod) { p.Namespace = name } }
-func ending(p *disruption.Pod)           { p.Terminating = true }
-func stateful(p *disruption.Pod)         { p.Owner = "StatefulSet/db" }
-func finished(p *disruption.Pod)         { p.Finished = true }
-func port(text string) podChange         { return func(p *disruption.Pod) { p.HostPorts = []string{text} } }
-func anySpace(t *corev1.PodAffinityTerm) { t.NamespaceSelector = &metav1.LabelSelector{} }
+func space(name string) podChange { return func(p *disruption.Pod) { p.Namespace = name } }
+func ending(p *disruption.Pod)    { p.Terminating = true }
+func stateful(p *disruption.Pod)  { p.Owner = "StatefulSet/db" }
+func finished(p *disruption.Pod)  { p.Finished = true }
+func port(text string) podChange  { return func(p *disruption.Pod) { p.HostPorts = []string{text} } }
 func teamX(t *corev1.PodAffinityTerm) {
 	t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}
 }

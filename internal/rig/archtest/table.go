@@ -216,7 +216,6 @@ var table = map[string]imports{
 
 	// The house itself.
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
-	"hack/mutants":          {},
 	"hack/size":             {},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/release": { // a module of its own
@@ -228,7 +227,7 @@ var table = map[string]imports{
 		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},
 	"e2e": {
-		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
+		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots"},
 	},
 	"e2e/suite": {tests: []string{"internal/rig/child", "internal/rig/fakeironic", "internal/rig/realironic"}},
 	"e2e/bmo": {

@@ -54,7 +54,7 @@ func (p *process) simulateCommand() *cobra.Command {
 				return err
 			}
 			results, err := g.Run(cmd.Context(), simulate.Output{
-				Stdout: p.Stdout, Stderr: p.Stderr, Terminal: cli.Terminal(p.Stderr), JSON: p.JSON,
+				Stdout: p.Stdout, Stderr: p.Stderr, JSON: p.JSON,
 			})
 			switch {
 			case err != nil:

@@ -8,12 +8,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Databases that Options can name.
-const (
-	SQLite  = "sqlite"  // a file in the scratch folder
-	MariaDB = "mariadb" // a server of this Ironic alone, on a socket in the scratch folder
-)
-
 // Names in the scratch folder.
 const (
 	sqliteFile    = "ironic.sqlite"

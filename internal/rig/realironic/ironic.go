@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -20,7 +21,6 @@ type Ironic struct {
 	CAFile         string // empty without TLS
 	User, Password string // empty without BasicAuth
 	Dir            string // scratch folder, with the logs
-	Database       string // SQLite or MariaDB
 
 	place  place
 	client *http.Client
@@ -35,18 +35,18 @@ type Ironic struct {
 // GET /v1/drivers shows fake-hardware. ctx bounds the start only. The caller
 // must call Stop. Errors carry the end of Ironic's logs.
 func Start(ctx context.Context, o Options) (*Ironic, error) {
-	o, err := o.checked()
-	if err != nil {
-		return nil, err
-	}
 	if err := Installed(o); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(o.Dir, "ironic-")
+	within := ""
+	if o.Root != "" {
+		within = filepath.Join(o.Root, "tmp")
+	}
+	dir, err := os.MkdirTemp(within, "ironic-")
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	i := &Ironic{Dir: dir, Database: o.Database, ready: startTimeout}
+	i := &Ironic{Dir: dir, ready: startTimeout}
 	if err := i.start(ctx, o); err != nil {
 		err = fmt.Errorf("start a real Ironic: %w\n--- conductor\n%s\n--- api\n%s",
 			err, child.TailFile(i.place.file("conductor.log")), child.TailFile(i.place.file("api.log")))
@@ -85,7 +85,7 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 	}
 	i.place = place{
 		root: o.Root, dir: i.Dir, apiPort: ports[0], rpcPort: ports[1],
-		basicAuth: o.BasicAuth, tls: o.TLS, pretend: o.Hardware != nil, mariadb: o.Database == MariaDB,
+		basicAuth: o.BasicAuth, tls: o.TLS, pretend: o.Hardware != nil, mariadb: o.MariaDB,
 	}
 	i.URL = i.place.url()
 	for _, folder := range i.place.folders() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -19,19 +18,15 @@ type Options struct {
 	TLS bool
 	// Settings are laid over our own settings: section, option, value.
 	Settings map[string]map[string]string
-	// Dir is where the scratch folder is made; empty: the system's place for
-	// temporary files, or that of Root.
-	Dir string
 	// Root is the absolute path of a folder that hack/ironic/chroot.sh has made: the
-	// programs in it run with it as their /, and the scratch folder must lie in it. It
+	// programs in it run with it as their /, and the scratch folder lies in it. It
 	// takes root. Empty: the machine's own programs.
 	Root string
 	// Hardware makes the ipmi driver one of pretended hosts, with the interfaces that
 	// the operator asks for. It needs Root. nil: none.
 	Hardware *Hardware
-	// Database is SQLite or MariaDB. Empty: SQLite. MariaDB is there in Root alone, which
-	// is Chroot then unless it is set.
-	Database string
+	// MariaDB is a server of this Ironic alone, instead of SQLite. It needs Root.
+	MariaDB bool
 }
 
 const (
@@ -50,7 +45,7 @@ var ErrNotInstalled = errors.New("no real Ironic on this machine")
 // programs are looked up before anything is started.
 func programs(o Options) []string {
 	p := []string{"ironic-dbsync", "ironic-conductor", "ironic-api"}
-	if o.Database == MariaDB {
+	if o.MariaDB {
 		p = append(p, "mariadb-install-db", "mariadbd", "mariadb")
 	} else {
 		p = append(p, "sqlite3")
@@ -85,37 +80,8 @@ func checkInstalled(o Options, lookPath func(string) (string, error)) error {
 // Installed tells whether Start would find what it needs: nil, or an
 // ErrNotInstalled that names what is missing.
 func Installed(o Options) error {
-	o, err := o.checked()
-	if err != nil {
-		return err
+	if o.Root == "" && (o.Hardware != nil || o.MariaDB) {
+		return errors.New("options: Hardware or MariaDB without Root: only hack/ironic/chroot.sh has them")
 	}
 	return checkInstalled(o, func(name string) (string, error) { return lookPath(o.Root, name) })
-}
-
-// checked returns o with Database, Root and Dir as Start uses them.
-func (o Options) checked() (Options, error) {
-	switch o.Database = cmp.Or(o.Database, SQLite); o.Database {
-	case SQLite:
-	case MariaDB:
-		o.Root = cmp.Or(o.Root, Chroot())
-	default:
-		return o, fmt.Errorf("options: Database %q: must be %s or %s", o.Database, SQLite, MariaDB)
-	}
-	if o.Root == "" {
-		if o.Hardware != nil {
-			return o, errors.New("options: Hardware without Root: only the Ironic of hack/ironic/chroot.sh has pretended hosts")
-		}
-		return o, nil
-	}
-	o.Root = filepath.Clean(o.Root)
-	if !filepath.IsAbs(o.Root) || o.Root == "/" {
-		return o, fmt.Errorf("options: Root %q: must be the absolute path of a folder that is not /", o.Root)
-	}
-	if o.Dir == "" {
-		o.Dir = filepath.Join(o.Root, "tmp")
-	}
-	if o.Dir = filepath.Clean(o.Dir); !strings.HasPrefix(o.Dir, o.Root+"/") {
-		return o, fmt.Errorf("options: Dir %q: must lie below Root %q", o.Dir, o.Root)
-	}
-	return o, nil
 }

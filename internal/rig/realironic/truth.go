@@ -56,9 +56,9 @@ func (i *Ironic) WatchTruth(ctx context.Context) (*Truth, error) {
 func watch(ctx context.Context, p place, script string) (*Truth, error) {
 	t := &Truth{first: make(chan struct{})}
 	var err error
-	kind := SQLite
+	kind := "sqlite"
 	if p.mariadb {
-		kind = MariaDB
+		kind = "mariadb"
 	}
 	t.sampler, err = p.start(child.Command{Name: "python3", Args: []string{"-I", "-c", script, kind, p.database()}, Log: t})
 	if err != nil {

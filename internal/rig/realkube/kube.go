@@ -2,7 +2,6 @@ package realkube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -121,19 +120,6 @@ func (k *Kube) StopAPI() {
 		k.api.Kill()
 		k.api = nil
 	}
-}
-
-// StartAPI starts a stopped API server on the same port and waits until it is ready.
-func (k *Kube) StartAPI(ctx context.Context) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.api != nil {
-		return errors.New("the API server runs already")
-	}
-	if err := k.startAPILocked(); err != nil {
-		return err
-	}
-	return k.waitReady(ctx, k.api)
 }
 
 func (k *Kube) startAPILocked() (err error) {

@@ -31,31 +31,13 @@ func (o *Options) breakerFaults() []error {
 		return nil
 	}
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for _, t := range []struct {
-		flag string
-		v    int
-	}{{"breaker-threshold", b.Ironic.FailureThreshold}, {"breaker-group-threshold", b.Others.FailureThreshold}} {
-		if t.v < 2 || t.v > maxThresholdOf {
-			bad("--%s %d: must be 2 to %d", t.flag, t.v, maxThresholdOf)
-		}
+	if n := b.Ironic.FailureThreshold; n < 2 || n > maxThresholdOf {
+		bad("--breaker-threshold %d: must be 2 to %d", n, maxThresholdOf)
 	}
 	if d := b.Others.RecoveryTimeout; d <= 0 || d > longestRecovery {
 		bad("--breaker-recovery %v: must be above 0 and at most 10000h", d)
 	}
-	for _, scope := range b.Scopes {
-		if known := api.ScopeKinds(); !slices.Contains(known, scope) {
-			bad("--breaker-scopes %q: must be ironic or group%s", scope, didYouMean(scope, known))
-		}
-	}
 	return errs
-}
-
-// threshold is how many hosts must fail one after the other before all stops.
-func threshold(b *admission.Breakers) int {
-	if slices.Contains(b.Scopes, admission.ScopeIronic) {
-		return b.Ironic.FailureThreshold
-	}
-	return b.Others.FailureThreshold
 }
 
 // probes tells whether the slot that h was given now makes it a probe.
@@ -84,6 +66,6 @@ func (t *throttle) failureNotices(all []admission.FailureNotice) {
 			continue
 		}
 		t.opened = true
-		t.s.meter.fails.turned(t.s, n)
+		t.s.meter.fails.turned(n)
 	}
 }

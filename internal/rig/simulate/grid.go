@@ -68,7 +68,7 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.Var(&g.BootChange, "boot-change", "another capacity from a time on, as `CAPACITY@TIME`: 12@1h")
 	fs.Var(weightsFlag{&g.Turns.Weights}, "tenant-weights", "shares of tenants, such as tenant-1=3,tenant-2=0.5; one that is not named has 1")
 	fs.IntVar(&g.Turns.Threshold, "failing-threshold", g.Turns.Threshold, "errors from which a host is failing")
-	fs.Var(autoInt{&g.Turns.Cap}, "failing-cap", "slots that failing hosts may hold while others want them; auto: a quarter")
+	fs.IntVar(&g.Turns.Cap, "failing-cap", g.Turns.Cap, "slots that failing hosts may hold while others want them; -1: a quarter")
 	fs.StringSliceVar(&g.troubles, "trouble", g.troubles, "what befalls the site, as `KIND@AT+FOR`: bmo@1h+5m, throttle@2h+30s, ironic@3h+10m")
 	fs.IntVar(&g.Planned, "planned", g.Planned, "hosts that are provisioned already and get planned work, over and over")
 	fs.IntVar(&g.Waves, "waves", g.Waves, "parts in which the hosts come")

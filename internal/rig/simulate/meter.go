@@ -194,7 +194,6 @@ func (m *meter) through(h *host) {
 	m.ended = m.s.now
 	if !h.broken && !h.GaveUp {
 		m.healthy = m.s.now
-		m.fails.healthyThrough(m)
 	}
 }
 

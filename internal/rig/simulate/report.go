@@ -19,7 +19,6 @@ import (
 // Stderr.
 type Output struct {
 	Stdout, Stderr io.Writer
-	Terminal       bool // Stderr is one: progress is a bar there
 	JSON           bool // one JSON object a line, instead of a table
 }
 
@@ -37,8 +36,7 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 	out.say(g.before())
 	storms := g.Storms()
 	var through atomic.Int64
-	bar := newProgress(out, storms, &through)
-	defer bar.end()
+	stop := progress(out.Stderr, storms, &through)
 	var results []Result
 	err := Compare(ctx, storms, &through, func(_ int, r Result) error {
 		if r.Why == interrupted {
@@ -48,7 +46,6 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 		if !out.JSON {
 			return nil
 		}
-		bar.clear()
 		text, err := json.Marshal(r)
 		if err != nil {
 			return err
@@ -56,7 +53,7 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 		_, err = out.Stdout.Write(append(text, '\n'))
 		return err
 	})
-	bar.end()
+	stop()
 	if err != nil {
 		return results, err
 	}
@@ -130,7 +127,13 @@ func WriteTable(out io.Writer, results []Result) error {
 
 func writeColumns(out io.Writer, results []Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, row := range append(tableRows(results), failureRows(results)...) {
+	all := tableRows(results)
+	for _, r := range failureRows {
+		if slices.ContainsFunc(results, r.says) {
+			all = append(all, r.row)
+		}
+	}
+	for _, row := range all {
 		fmt.Fprintf(w, "%s\t", row.name)
 		for _, r := range results {
 			fmt.Fprintf(w, "%s\t", row.of(r))
@@ -204,7 +207,6 @@ var rows = []row{
 	{"wait, longest", duration(func(r Result) float64 { return r.LongestWaitSeconds })},
 	{"within 50 % estimate", when(estimated, percent(func(r Result) float64 { return r.EstimateHalf }))},
 	{"within 90 % estimate", when(estimated, percent(func(r Result) float64 { return r.EstimateMost }))},
-	{"of all told, within 90 %", when(estimated, percent(func(r Result) float64 { return r.EstimateMostLater }))},
 	{"fairness of tenants (Jain)", func(r Result) string { return fmt.Sprintf("%.3f", r.JainTenants) }},
 	{"grants apart, at most", number(func(r Result) int { return r.GrantSpread })},
 	{"overtaken within a tenant", number(func(r Result) int { return r.Overtaken })},

@@ -120,7 +120,6 @@ func (s *sim) beginFault() error {
 	if s.opt.Scenario == ScenarioRack {
 		defect = fakeironic.Defect{Kind: fakeironic.DefectRack, Part: "rack-1"}
 	}
-	s.meter.fails.begin(s)
 	return s.setDefects(true, defect)
 }
 

@@ -162,7 +162,6 @@ var storms = []storm{
 	{
 		name: "dead rack", whole: "--scenario dead-rack --hosts 200 --limit 10 --fixed-after 5h",
 		bounds: []bound{
-			{name: "slots occupied while the rack was dead", least: 0.985, most: 1, of: func(r simulate.Result) float64 { return r.SlotUseFault }},
 			{name: "the other racks, against no breaker", most: 0.67, of: healthy, against: "dead rack, no breaker"},
 		},
 	},

@@ -97,7 +97,7 @@ func (t *throttle) count(h *host, answer api.Answer) {
 			t.s.meter.fails.probes++
 		}
 	}
-	t.s.meter.told.tells(h, t.s.now, answer.Position, answer.ExpectSeconds, answer.AtMostSeconds)
+	t.s.meter.told.tells(h, t.s.now, answer.ExpectSeconds, answer.AtMostSeconds)
 }
 
 // writeOffs finds out who is written off, which notices tell only after the next poll.

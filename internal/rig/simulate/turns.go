@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -56,7 +55,7 @@ func (o *Options) turnFaults() []error {
 		return errs // said already
 	}
 	if t.Cap != fairshare.Auto && (t.Cap < 1 || t.Cap > o.Limit) {
-		bad("--failing-cap %d: must be auto or 1 to %d with --limit %d", t.Cap, o.Limit, o.Limit)
+		bad("--failing-cap %d: must be -1 (a quarter), or 1 to %d with --limit %d", t.Cap, o.Limit, o.Limit)
 	}
 	return errs
 }
@@ -130,33 +129,3 @@ func (f weightsFlag) String() string {
 
 // Type implements pflag.Value.
 func (f weightsFlag) Type() string { return "weights" }
-
-// autoInt is a whole number, or auto: the throttle's own formula.
-type autoInt struct{ p *int }
-
-const autoWord = "auto"
-
-// Set implements pflag.Value.
-func (f autoInt) Set(text string) error {
-	if text == autoWord {
-		*f.p = fairshare.Auto
-		return nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || n > math.MaxInt32 {
-		return errors.New("must be auto or a whole number")
-	}
-	*f.p = n
-	return nil
-}
-
-// String implements pflag.Value.
-func (f autoInt) String() string {
-	if f.p == nil || *f.p == fairshare.Auto {
-		return autoWord
-	}
-	return strconv.Itoa(*f.p)
-}
-
-// Type implements pflag.Value.
-func (f autoInt) Type() string { return "number" }
