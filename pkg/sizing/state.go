@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// StateVersion is the version of a State that this package writes. One of an older version reads as one that knows
-// nothing.
+// StateVersion is the version of a State that this package writes and reads.
 const StateVersion = 2
 
 // MaxState bounds what State.Text returns and ParseState reads, in bytes.
@@ -63,8 +62,6 @@ func ParseState(text []byte) (State, error) {
 	switch err := json.Unmarshal(text, &s); {
 	case err != nil:
 		return State{}, fmt.Errorf("limits: %w", err)
-	case s.Version >= 1 && s.Version < StateVersion:
-		return State{Version: StateVersion}, nil
 	case s.Version != StateVersion:
 		return State{}, fmt.Errorf("limits: version: %d is not %d", s.Version, StateVersion)
 	}

@@ -12,16 +12,10 @@ import (
 func TestWrongLinesAreNamed(t *testing.T) {
 	for _, row := range []struct{ line, want string }{
 		{"dance", `"dance" is no step: there are api, ask`},
-		{"+soon ask a1 provision -> full", `"soon" is no time`},
 		{"set MAX", "a setting is NAME=value"},
-		{"api new", `"new" is no number`},
 		{"node a1 sleeping", `"sleeping" is no provision state`},
-		{"node a3..a1 available", `"a3..a1" is no range`},
 		{"node a1 available colour=red", `"colour" is not known here: there are agent`},
-		{"node a1 available group", "group needs a value"},
-		{"node a1 available agent=yes", "agent takes no value"},
 		{"node a1 available maintenance=perhaps", "maintenance is true or false"},
-		{"ironic sideways", "a provision state is missing"},
 		{"ironic lists-fail often", `"often" is no share`},
 		{"ask a1 dance -> yes", `"dance" is no operation`},
 		{"ask a1 provision", ""},
@@ -29,16 +23,10 @@ func TestWrongLinesAreNamed(t *testing.T) {
 		{"ask a1 provision -> grated", `nobody answers "grated"`},
 		{"ask a1 provision -> yes:some", `"yes:some" has no number behind the colon`},
 		{"ask a1 provision errors=few -> yes", "errors=few is no number"},
-		{"ask a1 provision uuid=yes -> yes", "uuid=no is all"},
-		{"bmh a1 colour=red", `"colour" is not known here`},
-		{"put a1", "a target is missing"},
 		{"host a1 provision every=2s", "work=D and every=D are needed"},
-		{"done a1 many", `"many" is no comparison`},
 		{"working", "a comparison with a number is missing"},
 		{"status a.b == 1 -> 1", "nothing is answered here"},
-		{"http GET v1/status -> 200", `"v1/status" is no path`},
 		{"http GET /v1/status -> fine", `"fine" is no status`},
-		{"log == 1", "words and a comparison are needed"},
 		{"kill now", `"now" is one word too many`},
 	} {
 		_, err := play.Parse("bad.play", "# what it shows\n"+row.line+" # why\n")
@@ -66,35 +54,23 @@ func TestEachExpectationCanFail(t *testing.T) {
 	for _, row := range []struct{ step, want string }{
 		{"ask a2..a3 provision -> granted", "answered full:2 no:2, want granted\n\tfull no to a2: "},
 		{"ask a1..a3 provision -> yes:2 no:1", "answered full:2 held-slot:1 no:2 yes:1, want yes:2\n\theld-slot yes to a1: "},
-		{"ask a1 provision -> full|turn", "answered held-slot:1 yes:1, want full|turn"},
-		{"ask a1 provision -> yes no", "want no\n"},
 		{"put a2 active -> 202", "answered 409:1 full:1, want 202\n\t409 full to a2: {\"error_message\""},
 		{"done a1 == 1", "none of the 1 hosts asks by itself"},
 		{"working >= 1", "working is 0, want >= 1"},
 		{"peak == 1", "peak is 0, want == 1"},
 		{"status slots.total.occupied == 2", "slots.total.occupied is 1, want == 2"},
-		{"status slots.total.occupied > 1", "slots.total.occupied is 1, want > 1"},
-		{"status slots.occupants.# == 0", "slots.occupants.# is 1, want == 0"},
 		{"status slots.occupants.0.name == metal3~a2", "slots.occupants.0.name is metal3~a1, want == metal3~a2"},
-		{"status view.fresh == false", "view.fresh is true, want == false"},
-		{"status mode != enforce", "mode is enforce, want != enforce"},
-		{"status asks.granted.count == 3", "asks.granted.count is 1, want == 3"},
 		{"status no.such.thing == 0", "no.such.thing is null, want == 0"},
 		{"http GET /v1/nowhere -> 200", "answered 404, want 200: "},
-		{"http GET /v1/status -> 200 unicorn", "answered 200, want unicorn: "},
 		{"http GET /v1/status -> 200 !enforce", "answered 200, want no enforce: "},
 		{"get /v1/queue pools.0.hosts.# == 2", "pools.0.hosts.# is 0, want == 2"},
-		{"get /v1/nowhere a == 2", "a is null, want == 2"},
 		{"prints -> 1_of_1 unicorn", "want unicorn in:\n1 of 1 slots are taken"},
 		{"events a1 == 2", "Events is 0, want == 2"},
 		{"bmh delete a7", "the cluster has no such BareMetalHost"},
-		{"gateway GET /v1/nodes/nobody -> 200", "answered 404, want 200: "},
 		{"log level=INFO == 77", "lines of the log is "},
 		{"start -> oops", "the throttle runs already"},
 		{"set MAX_CONCURRENT_PROVISIONING_HOSTS=2", "MAX_CONCURRENT_PROVISIONING_HOSTS is set too late"},
 		{"node a1 available", "A node with name metal3~a1 already exists"},
-		{"ironic b1 active", "Ironic has no node b1"},
-		{"leave a1", "none of the 1 hosts asks by itself"},
 	} {
 		failures := perform(t, begin+"+1m "+row.step)
 		if len(failures) == 0 {
@@ -137,14 +113,6 @@ func TestEachStepDoesWhatItSays(t *testing.T) {
 			+5m start
 			ask a2 provision -> starting
 			+70s ask a2 provision -> granted`,
-		"a slow Ironic": begin + `
-			ironic slow 3s
-			put a1 active -> 202
-			+1m ironic slow 0s
-			put a1 manage -> 202
-			working == 0
-			peak == 1
-			peak == 0`,
 		"PUTs that are refused, and whose answer is lost": begin + `
 			ironic puts-fail 400
 			put a1 active -> 400
@@ -189,11 +157,6 @@ func TestEachStepDoesWhatItSays(t *testing.T) {
 			ironic a1 active noagent
 			+6s ask a4 provision -> not-called
 			ask a4 provision -> turn`,
-		"the config file is read while the throttle runs": begin + `
-			ask a2 provision -> full
-			reload MAX_CONCURRENT_PROVISIONING_HOSTS=2
-			ask a2 provision -> granted
-			status settings.maxConcurrentProvisioningHosts == 2`,
 	} {
 		for _, f := range perform(t, text) {
 			t.Errorf("%s: %v", subject, f)
