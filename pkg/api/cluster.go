@@ -23,7 +23,7 @@ type Operator struct {
 	// Workers are BMO's reconcile workers (BMO_CONCURRENCY); absent while they are not known.
 	Workers     int    `json:"workers,omitempty"`
 	WorkersFrom string `json:"workersFrom,omitempty"`
-	Limit       int    `json:"limit,omitempty"`     // BMO's own (PROVISIONING_LIMIT)
+	Limit       int    `json:"limit,omitempty"` // BMO's own (PROVISIONING_LIMIT)
 	LastError   string `json:"lastError,omitempty"`
 }
 
