@@ -189,16 +189,17 @@ var table = map[string]imports{
 	"internal/rig/measure":  {},
 	"internal/rig/ways":     {tests: []string{"internal/rig/child"}},
 	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
+	"internal/rig/virtual":  {house: []string{"internal/rig/fakeironic", "pkg/ironic"}},
 	"internal/rig/simulate": {
 		house: []string{
-			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure",
+			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/virtual",
 			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
 	},
 	"internal/rig/soak": {
 		house: []string{
-			"internal/kube/lead", "internal/rig/fakeironic",
+			"internal/kube/lead", "internal/rig/fakeironic", "internal/rig/virtual",
 			"pkg/admission", "pkg/holdoff", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -222,7 +223,6 @@ var table = map[string]imports{
 		outside: []string{"github.com/google/go-containerregistry/pkg", "golang.org/x/crypto/x509roots/fallback/bundle", "helm.sh/helm/v3/pkg"},
 		tests:   []string{"go.yaml.in/yaml/v3"},
 	},
-	"hack/bench/gobreaker": {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
 		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},

@@ -1,14 +1,10 @@
 package measure
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestJain(t *testing.T) {
@@ -34,35 +30,6 @@ func TestWaits(t *testing.T) {
 	}
 	if mean, p95 := Waits(nil, 2); mean != 0 || p95 != 0 {
 		t.Errorf("of nothing: mean %v, p95 %v", mean, p95)
-	}
-}
-
-// TestSummaryFields holds the names of the fields: scripts rely on them.
-func TestSummaryFields(t *testing.T) {
-	text, err := json.Marshal(Summary{Why: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	in := json.NewDecoder(bytes.NewReader(text))
-	for depth, key := 0, true; ; {
-		token, err := in.Token()
-		if err != nil {
-			break
-		}
-		if _, bracket := token.(json.Delim); bracket {
-			depth++
-			continue
-		}
-		if name, text := token.(string); text && key {
-			names = append(names, name)
-		}
-		key = !key
-	}
-	want := strings.Fields(strings.ReplaceAll(`policy, via, hosts, limit, provisioned, failed, peakWorking, overLimitSeconds, slotUse, truthUse,
-		makespanSeconds, meanWaitSeconds, p95WaitSeconds, jainTenants, failingSlotShare, asks, ironicRequests, ironicListRequests`, ",", " "))
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -33,8 +33,6 @@ type operator struct {
 	running bool
 	idle    int // workers
 	queue   ring
-	puts    []put
-	spare   []int // unused places in puts
 }
 
 func (o *operator) init(s *sim) {
@@ -67,19 +65,6 @@ func (o *operator) kill() {
 	o.queue.clear()
 }
 
-func (o *operator) handle(e event) {
-	switch e.kind {
-	case evWake:
-		o.add(e.who)
-	case evFree:
-		o.free()
-	case evAct:
-		o.s.act(e.who)
-	case evPut:
-		o.s.send(e.who)
-	}
-}
-
 // add gives the host to a worker, or puts it at the end of the queue.
 func (o *operator) add(i int) {
 	if o.idle == 0 || o.queue.len() > 0 {
@@ -99,18 +84,23 @@ func (o *operator) free() {
 	}
 }
 
-// later schedules an event of this process.
-func (s *sim) later(d time.Duration, k kind, i int) {
-	s.after(d, event{kind: k, who: i, life: s.bmo.life})
+// later lets this process do something in d.
+func (s *sim) later(d time.Duration, do func()) {
+	life := s.bmo.life
+	s.after(d, func() {
+		if s.bmo.life == life {
+			do()
+		}
+	})
 }
 
 // rest ends a reconcile that took so long; the host does not come back by itself.
-func (s *sim) rest(took time.Duration, i int) { s.later(took, evFree, i) }
+func (s *sim) rest(took time.Duration) { s.later(took, s.bmo.free) }
 
 // back ends a reconcile that took so long; the host comes back after wait.
 func (s *sim) back(took time.Duration, i int, wait time.Duration) {
-	s.later(took, evFree, i)
-	s.later(took+wait, evWake, i)
+	s.later(took, s.bmo.free)
+	s.later(took+wait, func() { s.bmo.add(i) })
 }
 
 // ring is a queue of hosts. Nobody is in it twice, so it never grows.

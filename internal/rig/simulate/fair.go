@@ -23,8 +23,8 @@ type fairMeter struct {
 	order  []served
 	failed int // failing hosts that work on a slot given to them as such
 
-	spread, failingPeak, failingCrowded int
-	comparing                           bool
+	spread, failingCrowded int
+	comparing              bool
 }
 
 // served is one grant: overtaken by those that came later and were served before.
@@ -91,7 +91,6 @@ func (f *fairMeter) move(m *meter, h *host, works bool) {
 		return
 	}
 	f.failed++
-	f.failingPeak = max(f.failingPeak, f.failed)
 	longest := 4 * wholeLife
 	if m.s.opt.Work.Max > 0 {
 		longest = m.s.opt.Work.Max + 10*time.Minute
@@ -102,7 +101,7 @@ func (f *fairMeter) move(m *meter, h *host, works bool) {
 }
 
 func (f *fairMeter) fill(r *Result) {
-	r.GrantSpread, r.FailingPeak, r.FailingPeakCrowded = f.spread, f.failingPeak, f.failingCrowded
+	r.GrantSpread, r.FailingPeakCrowded = f.spread, f.failingCrowded
 	r.Overtaken = mostOvertaken(f.order)
 }
 

@@ -62,7 +62,6 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&g.FailTries, "fail-tries", g.FailTries, "deployments of a broken host that fail")
 	fs.IntVar(&g.ErrorsKnown, "errors-known", g.ErrorsKnown, "failures that broken hosts have behind them at the start")
 	fs.IntVar(&g.OldErrors, "old-errors", g.OldErrors, "failures that all hosts have behind them at the start")
-	fs.BoolVar(&g.ErrorsUntold, "errors-untold", g.ErrorsUntold, "the gateway is not told of failures")
 	fs.IntVar(&g.BootCapacity, "boot-capacity", g.BootCapacity, "hosts that DHCP, TFTP and image server can boot at once; 0: made for the limit, -1: any number")
 	fs.StringVar((*string)(&g.BootModel), "boot-model", string(g.BootModel), "how more hosts than that boot: cliff (slower, then boots are lost) or shared (all slow down smoothly)")
 	fs.Var(&g.BootChange, "boot-change", "another capacity from a time on, as `CAPACITY@TIME`: 12@1h")

@@ -18,7 +18,6 @@ func (g *Grid) failureFlags(fs *pflag.FlagSet) {
 	fs.StringVar((*string)(&g.Scenario), "scenario", string(g.Scenario), "what goes wrong with many hosts: bad-image, dead-rack, flapping-bmc or hanging; it brings hosts, groups and times of its own where no flag says them")
 	fs.DurationVar(&g.FixedAfter, "fixed-after", g.FixedAfter, "when a bad image or a dead rack is repaired, after the start; 0s: as the scenario has it")
 	fs.IntVar(&g.Groups, "groups", g.Groups, "conductor groups that the hosts are in, in turn; the first is the dead rack")
-	fs.IntVar(&g.Images, "images", g.Images, "images that the hosts get, in turn; the first is the bad one")
 	fs.StringSliceVar(&g.Breaker, "breaker", g.Breaker, "circuit breakers of the throttle: on or off; both are compared")
 	fs.IntVar(&own.Ironic.FailureThreshold, "breaker-threshold", own.Ironic.FailureThreshold, "hosts failing in a row that open the breaker of the whole Ironic (IRONIC_THROTTLE_BREAKER_THRESHOLD)")
 	fs.DurationVar(&own.Others.RecoveryTimeout, "breaker-recovery", own.Others.RecoveryTimeout, "time without starts before hosts are tried again (IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")

@@ -39,9 +39,6 @@ type Options struct {
 	// ErrorsKnown is the number of failures that the broken hosts have behind them
 	// at the begin, OldErrors of all the others.
 	ErrorsKnown, OldErrors int
-	// ErrorsUntold: nobody tells the gateway of failures (no BareMetalHost watch).
-	// A check always carries them.
-	ErrorsUntold bool
 	// BrokenAbsent leaves the broken hosts out, with all others as they are.
 	BrokenAbsent bool
 	// BootCapacity is how many hosts boot at full speed at once: DHCP, TFTP and
@@ -63,9 +60,8 @@ type Options struct {
 	// mended, counted from the begin; see Scenario.With.
 	Scenario   Scenario
 	FixedAfter time.Duration
-	// Groups are the conductor groups that the hosts are in, Images those that they
-	// get, both in turn.
-	Groups, Images int
+	// Groups is how many conductor groups the hosts are in, in turn.
+	Groups int
 	// PoolLimits are the slots of conductor groups, for the throttle alone: "rack-1" is the
 	// first. Their hosts are then refused for 60 to 120 s, all others for 3 to 4 s,
 	// whatever the way in.
@@ -88,7 +84,7 @@ const NoBootLimit = -1
 func DefaultOptions() Options {
 	return Options{
 		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8,
-		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2, Groups: 1, Images: 1, Waves: 1,
+		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2, Groups: 1, Waves: 1,
 		BootModel: fakeironic.BootCliff,
 		Turns:     admission.DefaultTurns(), Breakers: admission.DefaultBreakers(),
 	}

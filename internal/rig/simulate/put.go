@@ -34,7 +34,7 @@ func (s *sim) send(i int) {
 		s.back(0, i, s.bmo.timings.Gone)
 		return
 	}
-	p := put{host: i, target: h.target, bmo: s.bmo.life}
+	p := &put{host: i, target: h.target, bmo: s.bmo.life}
 	if _, starts := h.target.Starts(); starts && !s.checks() {
 		s.requests.asks++
 		s.meter.asks(h)
@@ -48,24 +48,22 @@ func (s *sim) send(i int) {
 		p.gateway = s.watch.life
 		p.pass.Sent(s.clock)
 	}
-	s.after(h.draw.Tail(spanGet), event{kind: evArrive, who: s.bmo.keep(p)})
+	s.after(h.draw.Tail(spanGet), func() { s.arrive(p) })
 }
 
 // arrive is Ironic's side: the state changes at once, the answer takes its time.
-func (s *sim) arrive(e event) {
-	p := &s.bmo.puts[e.who]
+func (s *sim) arrive(p *put) {
 	h := &s.hosts[p.host]
 	if s.ironicDown == 0 {
 		s.requests.all++
 		p.status = s.setProvision(h, p.target)
 	}
-	s.after(h.draw.Tail(spanPut), event{kind: evAnswer, who: e.who})
+	s.after(h.draw.Tail(spanPut), func() { s.answer(p) })
 }
 
 // answer brings Ironic's answer to the gateway and to the operator, as far as they
 // are still there.
-func (s *sim) answer(e event) {
-	p := s.bmo.release(e.who)
+func (s *sim) answer(p *put) {
 	h := &s.hosts[p.host]
 	lost := false
 	if p.pass != nil {
@@ -96,24 +94,4 @@ func (s *sim) answer(e event) {
 		}
 		s.back(0, p.host, s.decide(h, func(r *bmo.Reconcile) bmo.Step { return r.Accepted(p.target) }).In)
 	}
-}
-
-// keep stores a PUT and returns its place.
-func (o *operator) keep(p put) int {
-	if n := len(o.spare); n > 0 {
-		at := o.spare[n-1]
-		o.spare = o.spare[:n-1]
-		o.puts[at] = p
-		return at
-	}
-	o.puts = append(o.puts, p)
-	return len(o.puts) - 1
-}
-
-// release takes a PUT out of its place.
-func (o *operator) release(at int) put {
-	p := o.puts[at]
-	o.puts[at] = put{}
-	o.spare = append(o.spare, at)
-	return p
 }

@@ -12,7 +12,7 @@ import (
 func (s *sim) reconcile(i int) {
 	h := &s.hosts[i]
 	if h.through() {
-		s.rest(0, i)
+		s.rest(0)
 		return
 	}
 	if s.unreachable() {
@@ -54,11 +54,11 @@ func (s *sim) follow(i int, h *host, step bmo.Step, took time.Duration) {
 	}
 	switch step.Do {
 	case bmo.Rest:
-		s.rest(took, i)
+		s.rest(took)
 	case bmo.Back:
 		s.back(took, i, step.In)
 	case bmo.Read:
-		s.later(took+s.reads(h, 3), evAct, i) // the node, its ports, its firmware
+		s.later(took+s.reads(h, 3), func() { s.act(i) }) // the node, its ports, its firmware
 	case bmo.Put:
 		if step.EndMaintenance {
 			s.requests.all++
@@ -68,7 +68,7 @@ func (s *sim) follow(i int, h *host, step bmo.Step, took time.Duration) {
 			}
 		}
 		h.target = step.Target
-		s.later(took+h.draw.Tail(spanGet), evPut, i)
+		s.later(took+h.draw.Tail(spanGet), func() { s.send(i) })
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *sim) act(i int) {
 	}
 	n, found := s.world.Node(s.clock, h.uuid)
 	if !found { // nodes do not vanish in this world
-		s.rest(0, i)
+		s.rest(0)
 		return
 	}
 	seen := bmo.Node{State: n.State, Maintenance: n.Maintenance, Inventory: s.world.Inventory(s.clock, h.uuid)}

@@ -28,10 +28,8 @@ type Result struct {
 	// Overtaken is how many hosts of the same tenant and with as many errors came
 	// later than some host and were served before it.
 	Overtaken int `json:"overtaken"`
-	// FailingPeak is the most hosts that worked at once on slots that they had been
-	// given as failing ones, FailingPeakCrowded the same while
-	// more than limit healthy hosts had been waiting for longer than a work takes.
-	FailingPeak        int `json:"failingPeak"`
+	// FailingPeakCrowded is the most hosts that worked at once on slots that they had been
+	// given as failing ones, while more than limit healthy hosts had been waiting for longer than a work takes.
 	FailingPeakCrowded int `json:"failingPeakCrowded"`
 
 	// WaitsByPool are the waits of each pool, where conductor groups have limits; "" is

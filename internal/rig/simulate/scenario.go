@@ -75,9 +75,6 @@ func (o *Options) failureFaults() []error {
 	if o.Groups < 1 || o.Groups > maxParts {
 		bad("--groups %d: must be 1 to %d", o.Groups, maxParts)
 	}
-	if o.Images < 1 || o.Images > maxParts {
-		bad("--images %d: must be 1 to %d", o.Images, maxParts)
-	}
 	if o.Scenario == ScenarioRack && o.Groups < 2 {
 		bad("--groups %d: must be 2 or more with --scenario dead-rack, or all hosts are in it", o.Groups)
 	}
@@ -95,8 +92,8 @@ func (o *Options) place(i int, h *host) {
 	if o.Groups > 1 {
 		h.group = fmt.Sprintf("rack-%d", i%o.Groups+1)
 	}
-	h.image = fmt.Sprintf("image-%d", i%o.Images+1)
-	h.doomed = o.Scenario == ScenarioImage && i%o.Images == 0 || o.Scenario == ScenarioRack && i%o.Groups == 0
+	h.image = "image-1"
+	h.doomed = o.Scenario == ScenarioImage || o.Scenario == ScenarioRack && i%o.Groups == 0
 	if o.Scenario == ScenarioRack {
 		h.broken = h.broken || h.doomed
 	}

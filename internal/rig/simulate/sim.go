@@ -8,6 +8,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
@@ -27,8 +28,9 @@ type sim struct {
 	opt     Options
 	now     int64 // Unix nanoseconds
 	clock   time.Time
-	agenda  agenda
-	seq     uint64
+	agenda  virtual.Agenda
+	end     int64 // when the storm ends at the latest; 0: it has not begun
+	broken  error // what ended it early
 	world   *fakeironic.World
 	hosts   []host
 	byUUID  map[string]int
@@ -78,44 +80,42 @@ func newSim(o Options) (*sim, error) {
 	if err := s.newRule(); err != nil {
 		return nil, err
 	}
-	s.after(warmUp, event{kind: evBegin})
+	s.after(warmUp, s.begin)
 	return s, nil
 }
 
-// after schedules e in d.
-func (s *sim) after(d time.Duration, e event) {
-	s.seq++
-	e.at, e.seq = s.now+int64(d), s.seq
-	s.agenda.push(e)
+// after lets do happen in d.
+func (s *sim) after(d time.Duration, do func()) { s.agenda.Add(time.Duration(s.now)+d, do) }
+
+// fail ends the simulation with an error, if there is one.
+func (s *sim) fail(err error) {
+	if s.broken == nil {
+		s.broken = err
+	}
 }
 
 // play runs the storm to its end, or until ctx ends; why says what ended it early.
 func (s *sim) play(ctx context.Context) (why string, err error) {
-	var end int64
 	for turn := 0; ; turn++ {
 		if turn&0xfff == 0 && ended(ctx) {
 			return interrupted, nil
 		}
-		e, ok := s.agenda.pop()
+		at, ok := s.agenda.Next()
 		if !ok {
 			return "nothing happens any more", nil
 		}
-		if end > 0 && e.at > end {
-			s.advance(end)
+		if s.end > 0 && int64(at) > s.end {
+			s.advance(s.end)
 			if s.opt.Duration > 0 {
 				return "", nil
 			}
 			return fmt.Sprintf("stopped after %v: this storm should have ended long ago", s.patience().Round(time.Second)), nil
 		}
-		s.advance(e.at)
-		if e.kind == evBegin {
-			end = s.now + int64(s.patience())
-		}
-		if err := s.handle(e); err != nil {
-			return "", err
-		}
-		if s.over() {
-			return "", nil
+		do := s.agenda.Take()
+		s.advance(int64(at))
+		do()
+		if s.broken != nil || s.over() {
+			return "", s.broken
 		}
 	}
 }
@@ -151,59 +151,25 @@ func (s *sim) patience() time.Duration {
 	return 200*time.Hour + time.Duration(10*rounds*float64(work))
 }
 
-func (s *sim) handle(e event) error {
-	switch e.kind {
-	case evBegin:
-		s.begin()
-	case evTrouble:
-		s.befall(e.who)
-	case evRelieved:
-		return s.relieve(e.who)
-	case evFault:
-		return s.beginFault()
-	case evMended:
-		return s.endFault()
-	case evWave:
-		s.wave(e.who)
-	case evCapacity:
-		return s.world.SetOverload(s.clock, s.opt.overload(s.opt.BootChange.Capacity))
-	case evSample:
-		s.meter.sample()
-		s.after(samplePeriod, event{kind: evSample})
-	case evPoll:
-		if e.life == s.watch.life {
-			s.watch.step()
-		}
-	case evArrive:
-		s.arrive(e)
-	case evAnswer:
-		s.answer(e)
-	default:
-		if e.life == s.bmo.life {
-			s.bmo.handle(e)
-		}
-	}
-	return nil
-}
-
 // begin lets the storm break loose.
 func (s *sim) begin() {
+	s.end = s.now + int64(s.patience())
 	s.meter.begin()
 	for i, t := range s.opt.Troubles {
-		s.after(t.At, event{kind: evTrouble, who: i})
+		s.after(t.At, func() { s.befall(i) })
 	}
 	if s.opt.Scenario.mended() {
-		s.after(s.opt.Scenario.faultAt(), event{kind: evFault})
-		s.after(s.opt.FixedAfter, event{kind: evMended})
+		s.after(s.opt.Scenario.faultAt(), func() { s.fail(s.beginFault()) })
+		s.after(s.opt.FixedAfter, func() { s.fail(s.endFault()) })
 	}
 	for k := 1; k < s.opt.Waves; k++ {
-		s.after(time.Duration(k)*s.opt.WaveEvery, event{kind: evWave, who: k})
+		s.after(time.Duration(k)*s.opt.WaveEvery, func() { s.wave(k) })
 	}
 	if c := s.opt.BootChange; c.Capacity != 0 {
-		s.after(c.At, event{kind: evCapacity})
+		s.after(c.At, func() { s.fail(s.world.SetOverload(s.clock, s.opt.overload(c.Capacity))) })
 	}
 	if s.opt.Record {
-		s.after(0, event{kind: evSample})
+		s.after(0, s.meter.sample)
 	}
 	s.bmo.begin()
 }

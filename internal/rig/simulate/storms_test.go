@@ -61,7 +61,10 @@ var (
 	ninety      = func(r simulate.Result) float64 { return r.EstimateMost }
 
 	inUse = bound{name: "slots occupied while hosts wait", least: 0.985, most: 1, of: use}
-	parts = bound{name: "grants of two tenants apart", least: 1, most: 10, of: func(r simulate.Result) float64 { return float64(r.GrantSpread) }}
+	// parts are of time: each slot may have a long work in one tenant and a short one in another.
+	parts = bound{name: "grants of two tenants apart", least: 1, most: 20, of: func(r simulate.Result) float64 {
+		return float64(r.GrantSpread)
+	}}
 	// told are the bounds of the times that waiting hosts are told: half get their slot within the first, nine of ten within the
 	// second.
 	told = []bound{

@@ -60,7 +60,7 @@ func (s *sim) notices(all []slots.Notice) {
 }
 
 func (t *throttle) ask(h *host, op api.Op) bool {
-	a := t.question(h, true)
+	a := t.question(h)
 	a.Op, a.BMHState = op, h.State
 	answer := t.c.IsReady(t.s.clock, a)
 	t.count(h, answer)
@@ -69,7 +69,7 @@ func (t *throttle) ask(h *host, op api.Op) bool {
 
 func (t *throttle) forward(h *host, target ironic.Target) pass {
 	seen(t.s, t.c, h)
-	answer, pass := t.c.Forward(t.s.clock, t.question(h, !t.s.opt.ErrorsUntold), target)
+	answer, pass := t.c.Forward(t.s.clock, t.question(h), target)
 	t.count(h, answer)
 	if pass == nil {
 		return nil // and not a pass that is nil
@@ -77,12 +77,11 @@ func (t *throttle) forward(h *host, target ironic.Target) pass {
 	return pass
 }
 
-func (t *throttle) question(h *host, errors bool) api.Ask {
-	a := api.Ask{Namespace: h.namespace, Name: h.name, NodeUUID: h.uuid, Planned: h.planned}
-	if errors {
-		a.ErrorCount, a.ProvisioningFailCount = h.ErrorCount, h.ProvisioningFailCount
+func (t *throttle) question(h *host) api.Ask {
+	return api.Ask{
+		Namespace: h.namespace, Name: h.name, NodeUUID: h.uuid, Planned: h.planned,
+		ErrorCount: h.ErrorCount, ProvisioningFailCount: h.ProvisioningFailCount,
 	}
-	return a
 }
 
 func (t *throttle) count(h *host, answer api.Answer) {

@@ -26,6 +26,7 @@ func (m *meter) sample() {
 		time.Duration(m.s.now - m.begun), m.highest, int(m.occupied.value), int(m.sizing.limit.value), truth.Booting, truth.LostBoots,
 	})
 	m.highest = int(m.working.value)
+	m.s.after(samplePeriod, m.sample)
 }
 
 // writeCSV writes all points of all storms, one a row.

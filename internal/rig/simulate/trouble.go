@@ -78,14 +78,13 @@ func (s *sim) befall(i int) {
 		s.remember()
 		if s.watch != nil {
 			s.watch.life++
-			s.watch.view = nil
 		}
 	case TroubleBMO:
 		s.bmo.kill()
 	case TroubleIronic:
 		s.ironicDown++
 	}
-	s.after(t.For, event{kind: evRelieved, who: i})
+	s.after(t.For, func() { s.fail(s.relieve(i)) })
 }
 
 // relieve ends trouble i.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -28,7 +28,8 @@ type replica struct {
 
 	identity string
 	c        *admission.Controller
-	resync   ironic.Resync
+	polls    *virtual.Poll
+	slow     bool        // the present poll
 	fence    *lead.Fence // nil: it is alone
 	term     term
 	begun    bool // it decides, as far as its Lease goes
@@ -105,7 +106,8 @@ func (r *replica) boot() {
 		w.failf("replica %d: %v", r.n, err)
 		return
 	}
-	r.c, r.resync = c, ironic.Resync{}
+	r.c = c
+	r.polls = r.lookout()
 	w.mark('B', uint64(r.n), uint64(r.life))
 	w.tellf("replica %d: process %d starts, limits %+v, clock %v ahead", r.n, r.life, cfg.Slots.Limits, r.ahead)
 	if r.fence == nil {
@@ -167,6 +169,7 @@ func (r *replica) reload() {
 		return
 	}
 	r.heeds(w.cfg)
+	r.polls.Extra = w.cfg.Slots.CountExtra
 	if err := r.c.Reconfigure(r.clock(), w.cfg); err != nil {
 		w.failf("replica %d: %v", r.n, err)
 	}

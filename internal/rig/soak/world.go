@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -21,7 +22,7 @@ type world struct {
 	style  style
 	cfg    admission.Config // as the configuration says now
 	at     time.Duration    // since epoch, the true time
-	agenda agenda
+	agenda virtual.Agenda
 
 	ironic   *fakeironic.World
 	away     time.Duration // until then nobody reaches Ironic
@@ -97,17 +98,20 @@ func (w *world) play() {
 
 // until plays events up to t, or to the first broken law.
 func (w *world) until(t time.Duration) {
-	for len(w.agenda.events) > 0 && w.broken == "" && w.agenda.events[0].at <= t {
-		e := w.agenda.pop()
-		w.at = e.at
-		e.do()
+	for w.broken == "" {
+		at, ok := w.agenda.Next()
+		if !ok || at > t {
+			break
+		}
+		w.at = at
+		w.agenda.Take()()
 	}
 	if w.broken == "" {
 		w.at = t
 	}
 }
 
-func (w *world) after(d time.Duration, do func()) { w.agenda.push(w.at+max(0, d), do) }
+func (w *world) after(d time.Duration, do func()) { w.agenda.Add(w.at+max(0, d), do) }
 
 // now is the true time.
 func (w *world) now() time.Time { return epoch.Add(w.at) }

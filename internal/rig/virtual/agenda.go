@@ -1,4 +1,4 @@
-package soak
+package virtual
 
 import "time"
 
@@ -11,13 +11,15 @@ type event struct {
 
 func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
-// agenda is a heap of events.
-type agenda struct {
-	events []event
+// Agenda is what is still to happen. Events of one moment happen in the order in which they were added.
+// The zero value is empty; one goroutine uses it.
+type Agenda struct {
+	events []event // a heap
 	seq    uint64
 }
 
-func (a *agenda) push(at time.Duration, do func()) {
+// Add lets do happen at a moment.
+func (a *Agenda) Add(at time.Duration, do func()) {
 	a.seq++
 	a.events = append(a.events, event{at: at, seq: a.seq, do: do})
 	for i := len(a.events) - 1; i > 0; {
@@ -30,7 +32,16 @@ func (a *agenda) push(at time.Duration, do func()) {
 	}
 }
 
-func (a *agenda) pop() event {
+// Next is the moment of the first event; false when there is none.
+func (a *Agenda) Next() (at time.Duration, ok bool) {
+	if len(a.events) == 0 {
+		return 0, false
+	}
+	return a.events[0].at, true
+}
+
+// Take takes the first event; there must be one.
+func (a *Agenda) Take() (do func()) {
 	first, last := a.events[0], len(a.events)-1
 	a.events[0] = a.events[last]
 	a.events[last] = event{}
@@ -43,7 +54,7 @@ func (a *agenda) pop() event {
 			}
 		}
 		if least == i {
-			return first
+			return first.do
 		}
 		a.events[i], a.events[least] = a.events[least], a.events[i]
 		i = least
