@@ -59,7 +59,7 @@ RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms nightly vuln size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms nightly vuln size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint markdown fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -243,6 +243,9 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint, the tidiness of go.mod, and a
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	@set -e; for module in . pkg/api hack/release e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(GOLANGCI) run ./...; done
+
+markdown: ## markdownlint on all pages (npx)
+	npx --yes markdownlint-cli2@0.24.1
 
 fmt: ## gofmt what is not formatted
 	gofmt -l -w cmd e2e hack internal pkg plugin
