@@ -219,14 +219,6 @@ func (g gatewayProcess) footprint(tb testing.TB) (least footprint) {
 	}
 }
 
-// series reads all metrics once.
-func (g gatewayProcess) series(tb testing.TB) map[string]float64 {
-	tb.Helper()
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	return g.scrape(tb, client)
-}
-
 // scrape reads all series.
 func (g gatewayProcess) scrape(tb testing.TB, client *http.Client) map[string]float64 {
 	tb.Helper()

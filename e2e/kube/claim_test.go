@@ -3,20 +3,13 @@
 package kube
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
@@ -73,55 +66,5 @@ func TestNoEarlierLeaderWrites(t *testing.T) {
 	t.Logf("%d hand-overs, %d saves, %d told that another one keeps the holds, %d by an earlier one", loads.Load(), saves.Load(), late.Load(), twice.Load())
 	if twice.Load() > 0 || late.Load() < handOvers/2 || saves.Load() == 0 {
 		t.Fail()
-	}
-}
-
-// TestTheConfigMapIsEditedAndFull edits and deletes the ConfigMap of a leader, and fills it.
-func TestTheConfigMapIsEditedAndFull(t *testing.T) {
-	t.Parallel()
-	ns := namespace(t, "claim")
-	c, err := kube.Connect(kube.Options{Kubeconfig: deploy(t, ns, rights(t, highAvailability, ns)), Namespace: ns})
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin, err := kubernetes.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := claimant(c, "p")
-	if value, err := p.Load(t.Context()); err != nil || value != nil {
-		t.Fatalf("%q, %v", value, err)
-	}
-	save := func(value []byte) *corev1.ConfigMap {
-		t.Helper()
-		if err := p.Save(t.Context(), value); err != nil {
-			t.Fatal(err)
-		}
-		o, err := admin.CoreV1().ConfigMaps(ns).Get(t.Context(), p.Name, metav1.GetOptions{})
-		if err != nil || !bytes.Equal(o.BinaryData["holds.jsonl.gz"], value) {
-			t.Fatalf("%+v, %v", o, err)
-		}
-		return o
-	}
-	o := save([]byte("1"))
-	if again := save([]byte("1")); again.ResourceVersion != o.ResourceVersion {
-		t.Error("a value that is there already is written again")
-	}
-	o.BinaryData["holds.jsonl.gz"] = []byte("by hand")
-	if _, err := admin.CoreV1().ConfigMaps(ns).Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	save([]byte("1"))
-	if err := admin.CoreV1().ConfigMaps(ns).Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	save([]byte("2"))
-	full := make([]byte, p.Room())
-	_, _ = rand.Read(full)
-	begun := time.Now()
-	save(full)
-	t.Logf("%d KiB saved and read in %v", len(full)>>10, time.Since(begun).Round(time.Millisecond))
-	if value, err := claimant(c, "q").Load(t.Context()); err != nil || len(value) != len(full) {
-		t.Errorf("%d bytes, %v", len(value), err)
 	}
 }

@@ -96,7 +96,7 @@ func filterByState(x *tester) {
 	for _, state := range ironic.PollOrder(true, true) {
 		answer := x.get("/v1/nodes?provision_state=" + escape(string(state)))
 		if x.target.MaxMinor < state.Since() {
-			answer.wantFault(http.StatusBadRequest, "Client", fmt.Sprintf(`Provision state "%s" is not valid`, state))
+			answer.wantFault(http.StatusBadRequest, "Client", fmt.Sprintf("Provision state %q is not valid", state))
 		} else {
 			answer.want(http.StatusOK)
 		}

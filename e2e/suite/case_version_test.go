@@ -55,7 +55,7 @@ func v1Document(x *tester) {
 func microversionAccepted(x *tester) {
 	x.create("a")
 	for ask, want := range map[string]string{
-		"": "1.1", "1.1": "1.1", "1.61": "1.61", " 1.61 ": "1.61",
+		"": "1.1", "1.1": "1.1", "1.61": "1.61", " 1.61 ": "1.61", //nolint:gocritic // blanks are meant
 		"latest": x.maxVersion(), "LATEST": x.maxVersion(), x.maxVersion(): x.maxVersion(),
 	} {
 		a := x.get("/v1/nodes?limit=1", version(ask)).want(http.StatusOK)
