@@ -32,7 +32,8 @@ LOUD    = $(TESTSUM) --format standard-verbose --hide-summary skipped $(AFTER) -
 AFTER  := --post-run-command $(CURDIR)/hack/tally.sh
 
 # Without the folder of this clone in what is compiled, the build cache serves other clones too.
-export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
+OWN_GOFLAGS    := $(shell $(GO) env GOFLAGS)
+export GOFLAGS := $(strip $(OWN_GOFLAGS) -trimpath)
 
 # Knobs of the targets below.
 DEMO_FLAGS  ?=
@@ -58,7 +59,7 @@ RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms nightly vuln size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -86,6 +87,7 @@ demo: ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--po
 run: $(BINARY) $(LAB) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
 	@BINARY=$(BINARY) LAB=$(LAB) NODES=$(RUN_NODES) sh hack/run.sh
 
+plugin: export GOFLAGS = $(OWN_GOFLAGS)
 plugin: ## BMO's provisioner that asks the throttle (BMO_SRC=checkout of baremetal-operator, from v0.14 on)
 	@BMO_SRC='$(BMO_SRC)' plugin/build.sh
 
@@ -121,9 +123,9 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it. What takes longest begins first.
-SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube/execute
+SEARCHES := ./internal/rig/simulate ./internal/rig/play ./pkg/admission ./pkg/ironic ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
+UNRACED := ./internal/rig/ways ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 
@@ -157,10 +159,9 @@ test-raced: $(TESTSUM)
 manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not
 	$(GOTEST) -vet=off $(TESTFLAGS) $(MANIFESTS)
 
-search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one, examples that are wrong (SEARCH=10000, from SEED=1; LAWS=100000)
+search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one (SEARCH=10000, from SEED=1; LAWS=100000)
 	$(LOUD) -timeout 120m -count=1 -run 'Law|ChangeNothing' ./pkg/slots ./pkg/admission \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
-	$(LOUD) -timeout 60m -count=1 -run '^TestPagesShow' ./internal/rig/simulate -args -simulate.everything
 	$(LOUD) -timeout 60m -count=1 -run '^TestNoPlan|^TestPlansSave|^TestPlacementsHold|^TestTheJudge' ./pkg/disruption \
 	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
 	$(LOUD) -timeout 30m -count=1 -run '^TestNamesThatMove' \
@@ -178,8 +179,8 @@ attack: $(TESTSUM) ## The real process in 384 MiB, attacked with real hosts at w
 longrun: $(TESTSUM) ## The real process for long, with hosts, faults and changed settings: what it holds stays flat (LONGRUN=30m)
 	$(LOUD) -timeout 0 -count=1 -run StaysFlat ./internal/rig/attack -args -attack.longrun=$(LONGRUN)
 
-storms: $(TESTSUM) ## Storms of up to 20,000 hosts in virtual time, by both ways in, held against their bounds (SEEDS=1)
-	$(LOUD) -timeout 120m -count=1 -run '^TestStormsKeep' ./internal/rig/simulate -args -storms.whole -storms.seeds=$(SEEDS)
+storms: $(TESTSUM) ## Storms of up to 20,000 hosts in virtual time, by both ways in, held against their bounds, and all that pages show (SEEDS=1)
+	$(LOUD) -timeout 120m -count=1 -run '^TestStormsKeep|^TestPagesShow' ./internal/rig/simulate -args -storms.whole -storms.seeds=$(SEEDS) -simulate.everything
 
 size: ## Lines of each room, of the product and of its tests, beside what they may be
 	@$(GO) run ./hack/size
@@ -235,14 +236,24 @@ e2e-page: $(BINARY) $(LAB) system $(TESTSUM)
 SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bmo=$$(hack/bmo/install.sh) && \
   IRONIC_CHROOT=$$root KUBEBUILDER_ASSETS=$$assets BMO_ASSETS=$$bmo
 
-lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
+lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint, the tidiness of go.mod, and actionlint on the workflows
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg plugin)" || { gofmt -l cmd e2e hack internal pkg plugin; echo "make fmt formats these"; exit 1; }
 	$(GO) vet -tags e2e ./...
-	@set -e; for module in . pkg/api hack/bench/gobreaker hack/release e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
+	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+	@set -e; for module in . pkg/api hack/release e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(GOLANGCI) run ./...; done
 
 fmt: ## gofmt what is not formatted
 	gofmt -l -w cmd e2e hack internal pkg plugin
+
+nightly: ## What takes too long for .ci/run, one after the other, for many hours; nightly.yml has them side by side
+	@failed=; for run in $(NIGHT); do echo "== make $$run"; \
+	  $(MAKE) --no-print-directory $$(echo $$run | tr , ' ') SEED=$(SEED) || failed="$$failed $$run"; done; \
+	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+NIGHT := search soak,SOAK=2h sabotage storms attack longrun fuzz,FUZZTIME=60s e2e release-check
+
+vuln: ## Known vulnerabilities of what is built in; asks vuln.go.dev
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 ##@ Tools
 

@@ -42,18 +42,18 @@ func (p *process) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if host {
-				return p.check(cmd, to, question)
+			if !host {
+				return p.vacancy(cmd, to)
 			}
-			if err := noHostFlags(cmd); err != nil {
-				return err
+			isReady := func(client *api.Client, ctx context.Context) (api.Answer, error) {
+				return client.IsReady(ctx, question)
 			}
-			return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string { return "none: without a host it takes no slot" })
+			return p.answer(cmd, to, isReady, func(a api.Answer) string { return effect(question, a) })
 		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar((*string)(&question.Op), "op", "", "what it wants to do: "+joined(api.Ops())+" (default from --bmh-state, else provision)")
+	fs.StringVar((*string)(&question.Op), "op", "", "what it wants to do: "+strings.Join(texts(api.Ops()), ", ")+" (default from --bmh-state, else provision)")
 	fs.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
 	fs.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
 	fs.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
@@ -107,8 +107,8 @@ func splitHost(text string) (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// noHostFlags refuses flags about a host where none is named.
-func noHostFlags(cmd *cobra.Command) error {
+// vacancy asks whether a slot is free; flags about a host have no place there.
+func (p *process) vacancy(cmd *cobra.Command, to remote) error {
 	var stray []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
@@ -120,14 +120,7 @@ func noHostFlags(cmd *cobra.Command) error {
 	if len(stray) > 0 {
 		return fmt.Errorf("%s: needs a host, NAMESPACE/NAME or --node-uuid", strings.Join(stray, ", "))
 	}
-	return nil
-}
-
-func (p *process) check(cmd *cobra.Command, to remote, question api.Ask) error {
-	isReady := func(client *api.Client, ctx context.Context) (api.Answer, error) {
-		return client.IsReady(ctx, question)
-	}
-	return p.answer(cmd, to, isReady, func(a api.Answer) string { return effect(question, a) })
+	return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string { return "none: without a host it takes no slot" })
 }
 
 // answer asks, and makes a no an exit code.

@@ -85,11 +85,15 @@ func scopesOf(ctx context.Context, client *api.Client) (scopes []string) {
 
 // completeWords completes the values of a flag with words.
 func completeWords[T ~string](cmd *cobra.Command, flag string, words []T) {
-	var all []cobra.Completion
+	completeFlag(cmd, flag, cobra.FixedCompletions(texts(words), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// texts are words as they are written.
+func texts[T ~string](words []T) (all []string) {
 	for _, w := range words {
 		all = append(all, string(w))
 	}
-	completeFlag(cmd, flag, cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
+	return all
 }
 
 func completeFlag(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {

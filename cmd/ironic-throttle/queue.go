@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,9 +23,6 @@ const queueExample = `  ironic-throttle queue
   ironic-throttle queue --reason breaker-open
   ironic-throttle queue -o json | jq -r '.pools[].hosts[].name'`
 
-// maxQueueRows is what the throttle shows of a pool at most.
-const maxQueueRows = 1000
-
 func (p *process) queueCommand() *cobra.Command {
 	var to remote
 	query := api.QueueQuery{Limit: statusview.QueueRows}
@@ -35,13 +30,7 @@ func (p *process) queueCommand() *cobra.Command {
 		Use: "queue", Short: "show who waits, in which order",
 		Long: queueHelp, Example: queueExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if query.Limit < 0 || query.Limit > maxQueueRows {
-				return fmt.Errorf("--limit %d: must be 0..%d", query.Limit, maxQueueRows)
-			}
 			query.OnePool = cmd.Flags().Changed("pool")
-			if query.Reason != "" && !slices.Contains(noReasons(), query.Reason) {
-				return fmt.Errorf("--reason %q: must be one of %s", query.Reason, joined(noReasons()))
-			}
 			return ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Queue, error) {
 				return client.Queue(ctx, query)
 			}, statusview.Queue)
@@ -54,17 +43,6 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts whose last answer had this `reason`")
 	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
-	completeWords(cmd, "reason", noReasons())
+	completeWords(cmd, "reason", slices.DeleteFunc(api.Reasons(), api.Reason.Yes))
 	return cmd
-}
-
-// noReasons are the reasons of a no.
-func noReasons() []api.Reason { return slices.DeleteFunc(api.Reasons(), api.Reason.Yes) }
-
-func joined[T ~string](words []T) string {
-	var all []string
-	for _, w := range words {
-		all = append(all, string(w))
-	}
-	return strings.Join(all, ", ")
 }

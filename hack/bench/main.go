@@ -26,7 +26,6 @@ import (
 // A run is one call of go test with one benchmark; it prints lines that parse reads.
 type run struct {
 	name string // of the benchmark
-	dir  string // of its module, where that is not ours
 	pkg  string
 	args []string
 	// missing says what is not installed, nil when the run can be.
@@ -37,7 +36,6 @@ type run struct {
 // benchmark are taken for their median.
 var runs = []run{
 	{name: "AskThatFindsNothingFree", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
-	{name: "AskSucceed", dir: "hack/bench/gobreaker", pkg: ".", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
 	{name: "Get", pkg: "./pkg/snapshot", args: []string{"-benchtime", "100ms", "-count", "3", "-benchmem", "-cpu", "1"}},
 	{name: "PlanFleet", pkg: "./pkg/disruption", args: []string{"-benchtime", "3x", "-count", "3", "-benchmem"}},
 	{name: "IsReadyLoopback", pkg: "./internal/server", args: []string{"-benchtime", "10000x", "-count", "3"}},
@@ -100,7 +98,6 @@ func bench(ctx context.Context, stdout, stderr io.Writer) error {
 func goBench(ctx context.Context, r run, into results, stdout, stderr io.Writer) error {
 	args := append([]string{"test", "-run", "^$", "-timeout", "10m", "-bench", "^Benchmark" + r.name + "$"}, r.args...)
 	cmd := exec.CommandContext(ctx, "go", append(args, r.pkg)...)
-	cmd.Dir = r.dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var text strings.Builder
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(stdout, &text), stderr

@@ -68,7 +68,6 @@ var targets = []target{
 			{unit: "ironic/gateway-page", text: "one page %.0f times"}, {unit: "cold-ms", text: "with nothing cached %.0f ms"},
 		},
 	},
-	breaker("1"), breaker("1,000"),
 	{
 		what: "snapshot, a hit", name: "Get",
 		unit: "ns/op", limit: 500, goal: "≤ 500 ns", measured: "%.0f ns", beside: []unitText{{unit: "allocs/op", text: "%.0f allocs"}},
@@ -93,17 +92,6 @@ func decision(waiting string) target {
 			{unit: "ns/op", text: "best count %.0f ns", lowest: true}, {unit: "µs-longest", text: "the longest %.0f µs"},
 			{unit: "allocs/op", text: "%.0f allocs"},
 		},
-	}
-}
-
-// breaker is a permit and its good end beside gobreaker's, which knows one scope only
-// and neither limits nor single outcomes.
-func breaker(scopes string) target {
-	return target{
-		what: "breaker, ask and succeed in one of " + scopes + " scopes against gobreaker",
-		name: "AskSucceed/scopes=" + strings.ReplaceAll(scopes, ",", ""),
-		unit: "ours/gobreaker", limit: 1.5, goal: "≤ 1.5 times", measured: "%.2f times",
-		beside: []unitText{{unit: "ours-ns", text: "%.0f ns"}, {unit: "gobreaker-ns", text: "gobreaker %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
 	}
 }
 

@@ -52,7 +52,10 @@ func TestTheImageRunsAsTheDockerfileSays(t *testing.T) {
 		Env:          []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"},
 		ExposedPorts: map[string]struct{}{"8088/tcp": {}, "8444/tcp": {}, "9441/tcp": {}, "6390/tcp": {}},
 		Labels: map[string]string{
-			"org.opencontainers.image.title": "ironic-throttle", "org.opencontainers.image.licenses": "Apache-2.0",
+			"org.opencontainers.image.description": "Limits how many bare-metal hosts of Metal3 work at once",
+			"org.opencontainers.image.source":      "https://github.com/ironic-throttle/ironic-throttle",
+			"org.opencontainers.image.url":         "https://github.com/ironic-throttle/ironic-throttle",
+			"org.opencontainers.image.title":       "ironic-throttle", "org.opencontainers.image.licenses": "Apache-2.0",
 			"org.opencontainers.image.version": builtVersion, "org.opencontainers.image.revision": builtCommit,
 			"org.opencontainers.image.created": "2023-11-14T22:13:20Z",
 		},

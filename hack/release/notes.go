@@ -17,30 +17,15 @@ func isRelease(version string) bool {
 	return released.MatchString(version) && !regexp.MustCompile(`-\d+-g[0-9a-f]+`).MatchString(version) && !strings.HasSuffix(version, "-dirty")
 }
 
-// notes writes the section of CHANGELOG.md that the release has; a release without one is refused.
+// notes copies releasenotes/vX.Y.Z.md; a release without one is refused.
 func (r *release) notes(context.Context) error {
 	if !isRelease(r.version) {
 		fmt.Fprintf(r.log, "%s is no release (vX.Y.Z): no notes\n", r.version)
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
+	text, err := os.ReadFile(filepath.Join(r.root, "releasenotes", r.version+".md"))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (docs/dev/releasing.md)", err)
 	}
-	section := changes(string(text), r.version)
-	if section == "" {
-		return fmt.Errorf("CHANGELOG.md has no lines below %q (docs/dev/releasing.md)", "## "+r.version)
-	}
-	return r.write("NOTES.md", []byte(section+"\n"))
-}
-
-// changes is what a changelog says of one version.
-func changes(text, version string) string {
-	for section := range strings.SplitSeq("\n"+text, "\n## ") {
-		title, lines, _ := strings.Cut(section, "\n")
-		if name, _, _ := strings.Cut(title, " "); name == version {
-			return strings.TrimSpace(lines)
-		}
-	}
-	return ""
+	return r.write("NOTES.md", text)
 }

@@ -9,26 +9,18 @@ import (
 	"testing"
 )
 
-const changelog = "# Changelog\n\n## Unreleased\n\n- next\n\n## v1.2.3 (2026-11-24)\n\n- [BUGFIX] one\n- two\n\n## v1.2.2\n\n- old\n"
-
-func TestChanges(t *testing.T) {
-	for version, want := range map[string]string{
-		"v1.2.3": "- [BUGFIX] one\n- two", "v1.2.2": "- old", "v1.2.4": "", "v1.2": "", "Unreleased": "- next",
-	} {
-		if got := changes(changelog, version); got != want {
-			t.Errorf("%s: %q, want %q", version, got, want)
-		}
-	}
-}
-
 // TestAReleaseNeedsItsNotes, and a try does not.
 func TestAReleaseNeedsItsNotes(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "CHANGELOG.md"), []byte(changelog), 0o600); err != nil {
+	err := os.Mkdir(filepath.Join(root, "releasenotes"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, "releasenotes", "v1.2.3.md"), []byte("- [BUGFIX] one\n"), 0o600)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for version, want := range map[string]string{
-		"v1.2.3": "", "v1.2.4": `no lines below "## v1.2.4"`, "v1.2.4-rc.1": "no lines below", "v1.2.3-4-gabcdef0": "", "v1.2.4-dirty": "", "abcdef0": "", "dev": "",
+		"v1.2.3": "", "v1.2.4": "v1.2.4.md", "v1.2.4-rc.1": "v1.2.4-rc.1.md", "v1.2.3-4-gabcdef0": "", "v1.2.4-dirty": "", "abcdef0": "", "dev": "",
 	} {
 		r := release{root: root, out: t.TempDir(), version: version, log: io.Discard}
 		err := r.notes(context.Background())

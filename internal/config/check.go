@@ -106,8 +106,7 @@ func (l *loader) checkAccess(src Sources) {
 	dir, asks, gateway := c.Access.CertDir, c.Access.Mode == AccessKubernetes, c.Gateway.Listen
 	ready := dir != "" && c.Kubernetes.On
 	const (
-		needs = "needs {tlsCertDir}, for tokens do not travel in the clear, and {kubernetes}=on, " +
-			"for the cluster knows users and rights"
+		needs   = "needs {tlsCertDir} (tokens must not travel in the clear) and {kubernetes}=on (the cluster knows users and rights)"
 		reached = "can be reached from elsewhere, so with {apiAccess=} it asks for a token, and " + needs + "; 127.0.0.1:"
 		neither = " needs neither, and {apiAccess}=open lets every client in"
 	)

@@ -228,17 +228,6 @@ func (to *seat) attached(p *disruption.Pod) string {
 
 // matches tells whether a selector takes labels; nil takes none, and so does one that cannot be read.
 func matches(s *metav1.LabelSelector, have map[string]string) bool {
-	if s == nil {
-		return false
-	}
-	if len(s.MatchExpressions) == 0 {
-		for k, v := range s.MatchLabels {
-			if got, ok := have[k]; !ok || got != v {
-				return false
-			}
-		}
-		return true
-	}
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(have))
 }

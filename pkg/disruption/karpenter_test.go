@@ -1,7 +1,6 @@
 package disruption_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -155,49 +154,4 @@ func TestKarpenter_Drift(t *testing.T) {
 			l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanDrifted}})
 		}, stays},
 	})
-}
-
-// TestKarpenter_Budgets has the page's example with three budgets, nodepool_budgets_test, and suite_test's
-// BuildDisruptionBudgetMapping: how many empty hosts go.
-func TestKarpenter_Budgets(t *testing.T) {
-	const example = `[{"nodes":"20%","reasons":["Empty","Drifted"]},{"nodes":"5"},` +
-		`{"nodes":"0","schedule":"@daily","duration":"10m","reasons":["Underutilized"]},{"minReady":"0"}]`
-	always := func(nodes string, reasons ...api.PlanReason) budget.Budget {
-		return budget.Budget{Nodes: nodes, Schedule: "* * * * *", Duration: "1h", Reasons: reasons}
-	}
-	none := func(*lab) {}
-	ten, zero := bounds("100%,ready:0"), budget.Budget{MinReady: "0"}
-	for _, tt := range []struct {
-		name    string
-		hosts   int
-		budgets budget.List
-		change  func(l *lab)
-		want    int
-	}{
-		{"page: 19 nodes, 20% rounded up from 3.8", 19, bounds(example), none, 4},
-		{"page: a ceiling of 5 for more than 25 nodes", 30, bounds(example), none, 5},
-		{"a budget of all reasons counts for each", 10, budget.List{always("5", api.PlanEmpty), {Nodes: "0"}, zero}, none, 0},
-		{"nodes of none of our pools do not count", 10, ten, func(l *lab) { l.s.Nodes = append(l.s.Nodes, at("other")) }, 10},
-		{"nodes that were never ready do not count", 11, ten, func(l *lab) { l.s.Nodes[10].Ready, l.s.Nodes[10].FirstReady = false, time.Time{} }, 10},
-		{"two that are deleted", 10, ten, func(l *lab) { l.s.Hosts[0].Machine.Deleting, l.s.Hosts[1].Machine.Marked = true, true }, 8},
-		{"no negative value", 10, bounds("10%,ready:0"), func(l *lab) {
-			for i := range l.s.Hosts[:9] {
-				l.s.Hosts[i].Machine.Deleting = true
-			}
-		}, 0},
-		{"each pool has its own", 9, bounds("2,ready:0"), func(l *lab) {
-			for i := range 3 {
-				l.pool(fmt.Sprintf("q-%d", i), 3*i, 3*i+1, 3*i+2)
-			}
-		}, 6},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(tt.hosts)
-			l.c.Budgets = tt.budgets
-			tt.change(l)
-			if got := released(l.plan(t)); len(got) != tt.want {
-				t.Errorf("%d hosts go, want %d: %q", len(got), tt.want, got)
-			}
-		})
-	}
 }

@@ -12,14 +12,25 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// TestBounds of ten empty hosts: so many go, and the next one stays for a reason.
+// TestBounds of empty hosts: so many go, and the next one stays for a reason. It has the example of Karpenter's page with
+// three budgets, and rows of its suite_test's BuildDisruptionBudgetMapping.
 func TestBounds(t *testing.T) {
+	const example = `[{"nodes":"20%","reasons":["Empty","Drifted"]},{"nodes":"5"},` +
+		`{"nodes":"0","schedule":"@daily","duration":"10m","reasons":["Underutilized"]},{"minReady":"0"}]`
 	const pool = "MachineDeployment metal3/p-0"
 	unready := func(n int) func(l *lab) {
 		return func(l *lab) {
 			for i := 10 - n; i < 10; i++ {
 				l.s.Nodes[i].Ready = false
 			}
+		}
+	}
+	more := func(n int) func(l *lab) {
+		return func(l *lab) {
+			for range n {
+				l.host()
+			}
+			l.s.Pools[0].Replicas += n
 		}
 	}
 	own := func(text string) func(l *lab) { return func(l *lab) { l.s.Pools[0].Policy.Budgets = bounds(text) } }
@@ -31,6 +42,12 @@ func TestBounds(t *testing.T) {
 		want    int
 		why     string
 	}{
+		{"page: 19 nodes, 20% rounded up from 3.8", example, more(9), 4, ""},
+		{"page: a ceiling of 5 for more than 25 nodes", example, more(20), 5, "(budget 5)"},
+		{"nodes of none of our pools do not count", "100%,ready:0", func(l *lab) { l.s.Nodes = append(l.s.Nodes, at("other")) }, 10, ""},
+		{"two that are deleted", "100%,ready:0", func(l *lab) { l.s.Hosts[0].Machine.Deleting, l.s.Hosts[1].Machine.Marked = true, true }, 8, ""},
+		{"no negative value", "10%,ready:0", unready(9), 0, ""},
+		{"each pool has its own", "2,ready:0", func(l *lab) { l.pool("q-0", 0, 1, 2); l.pool("q-1", 3, 4, 5) }, 6, ""},
 		{"all serve", "3,ready:0", func(*lab) {}, 3, pool + ": 3 more may be disrupted (budget 3)"},
 		{"one is not Ready", "3,ready:0", unready(1), 2, "(budget 3, and 1 of its hosts are not Ready, missing, too many, or being disrupted)"},
 		{"one has no Node yet", "3,ready:0", func(l *lab) { l.s.Hosts[9].Node = "" }, 2, ""},

@@ -223,7 +223,6 @@ var table = map[string]imports{
 		outside: []string{"github.com/google/go-containerregistry/pkg", "golang.org/x/crypto/x509roots/fallback/bundle", "helm.sh/helm/v3/pkg"},
 		tests:   []string{"go.yaml.in/yaml/v3"},
 	},
-	"hack/bench/gobreaker": {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
 		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},

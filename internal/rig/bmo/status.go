@@ -36,14 +36,6 @@ func gated(s api.BMHState) bool {
 	return s == api.BMHInspecting || s == api.BMHProvisioning || s == api.BMHDeprovisioning
 }
 
-// States lists the states of a host in the order of its life.
-func States() []api.BMHState {
-	return []api.BMHState{
-		api.BMHRegistering, api.BMHInspecting, api.BMHPreparing, api.BMHAvailable,
-		api.BMHProvisioning, api.BMHProvisioned, api.BMHDeprovisioning,
-	}
-}
-
 // counted are the states of a node that the operator's own check counts: three of the
 // ten busy ones are missing.
 var counted = []ironic.State{

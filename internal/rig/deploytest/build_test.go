@@ -165,18 +165,6 @@ func (m manifest) one(t *testing.T, kind, name string) object {
 	return object{}
 }
 
-// yaml is m as kubectl kustomize prints it.
-func (m manifest) yaml() string {
-	var b strings.Builder
-	for i, o := range m {
-		if i > 0 {
-			b.WriteString("---\n")
-		}
-		b.Write(o.text)
-	}
-	return b.String()
-}
-
 // The container, and the Deployments that it can be in.
 const (
 	throttle    = "ironic-throttle"

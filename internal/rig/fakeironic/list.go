@@ -154,25 +154,12 @@ func timeColumn(get func(*node) int64) column {
 }
 
 var columns = map[string]column{
-	"uuid":                   textColumn(func(n *node) string { return n.uuid }),
-	"name":                   textColumn(func(n *node) string { return n.name }),
-	"provision_state":        textColumn(func(n *node) string { return string(n.list().state) }),
-	"target_provision_state": textColumn(func(n *node) string { return string(n.list().target) }),
-	"power_state":            textColumn(func(n *node) string { return n.list().power }),
-	"instance_uuid":          textColumn(func(n *node) string { return n.attrs.instance }),
-	"driver":                 textColumn(func(n *node) string { return n.attrs.driver }),
-	"boot_interface":         textColumn(func(n *node) string { return n.attrs.boot }),
-	"fault":                  textColumn(func(n *node) string { return n.list().fault }),
-	"created_at":             timeColumn(func(n *node) int64 { return n.created }),
-	"updated_at":             timeColumn(func(n *node) int64 { return n.list().updated }),
-	"provision_updated_at":   timeColumn(func(n *node) int64 { return n.list().provUpdated }),
-	"conductor_group":        func(n *node) (int64, string, bool) { return 0, n.attrs.group, false },
-	"maintenance": func(n *node) (int64, string, bool) {
-		if n.list().maintenance {
-			return 1, "", false
-		}
-		return 0, "", false
-	},
+	"uuid":                 textColumn(func(n *node) string { return n.uuid }),
+	"name":                 textColumn(func(n *node) string { return n.name }),
+	"provision_state":      textColumn(func(n *node) string { return string(n.list().state) }),
+	"created_at":           timeColumn(func(n *node) int64 { return n.created }),
+	"updated_at":           timeColumn(func(n *node) int64 { return n.list().updated }),
+	"provision_updated_at": timeColumn(func(n *node) int64 { return n.list().provUpdated }),
 }
 
 // compare orders two rows ascending; NULL is the least, or the greatest where nulls come

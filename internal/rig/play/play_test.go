@@ -3,6 +3,7 @@ package play_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,12 @@ import (
 
 const root = "../../.."
 
+// long are the plays with many hosts or hours; the race detector, and make quick, do without.
+var long = []string{
+	"slots-lists-fail.play", "turns-absence.play", "turns-asking-often.play", "turns-expected-wait.play", "turns-failing-cap.play",
+	"turns-slot-use.play", "turns-slow-asker.play", "turns-two-pools.play", "turns-weights.play",
+}
+
 // TestPlays plays testdata/plays, or the files of the glob in PLAYS, from the root of the repository.
 func TestPlays(t *testing.T) {
 	glob := os.Getenv("PLAYS")
@@ -20,6 +27,9 @@ func TestPlays(t *testing.T) {
 	}
 	for _, file := range files(t, glob) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".play"), func(t *testing.T) {
+			if testing.Short() && slices.Contains(long, filepath.Base(file)) {
+				t.Skip("long")
+			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
