@@ -59,7 +59,7 @@ RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms nightly vuln size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms nightly vuln size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint markdown fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -221,10 +221,9 @@ e2e: ## The suites on a real Ironic from Debian's packages (root on Debian; inst
 	@$(MAKE) --no-print-directory e2e-kube
 	@$(MAKE) --no-print-directory e2e-page
 
-# One package after the other: both at once fill two cores, and a real Ironic that gets
-# no time looks like an outage.
+# Two packages at once: each of them mostly waits.
 e2e-ironic: system $(TESTSUM)
-	$(SYSTEM) $(GOTEST) -tags e2e -p 1 -timeout 60m -count=1 ./e2e/suite ./e2e ./e2e/bmo
+	$(SYSTEM) $(GOTEST) -tags e2e -p 2 -timeout 60m -count=1 ./e2e ./e2e/suite ./e2e/bmo
 
 # Ironic is a fake here, in the tests' own process.
 e2e-kube: system $(TESTSUM)
@@ -243,6 +242,9 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint, the tidiness of go.mod, and a
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	@set -e; for module in . pkg/api hack/release e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(GOLANGCI) run ./...; done
+
+markdown: ## markdownlint on all pages (npx)
+	npx --yes markdownlint-cli2@0.24.1
 
 fmt: ## gofmt what is not formatted
 	gofmt -l -w cmd e2e hack internal pkg plugin

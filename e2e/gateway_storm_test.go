@@ -27,6 +27,7 @@ const manyHosts, manyLimit, manyWorkers = 80, 10, 32
 // start in the mean, and a start at the same address, where the operator looks for
 // it. The limit holds and every host gets there.
 func TestGatewayStorm_killed(t *testing.T) {
+	t.Parallel()
 	const settle = 3 * time.Second
 	world, server := manyNodes(t, 300)
 	bmo, gateway := manyHostsOf(t, 300)

@@ -103,7 +103,7 @@ func TestTheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
 	if got := last.Settings["ironicEndpoint"]; got+"/v1/" != ironic.URL || last.Mode != "observe" || last.View.LastError != "" {
 		t.Errorf("Ironic is at %q, want %s; mode %s, view %+v", got, ironic.URL, last.Mode, last.View)
 	}
-	if o := last.Cluster.Operator; o.Workers != 32 || o.Estimated || !strings.HasPrefix(o.WorkersFrom, "BMO_CONCURRENCY in ConfigMap ironic-") {
+	if o := last.Cluster.Operator; o.Workers != 32 || !strings.HasPrefix(o.WorkersFrom, "BMO_CONCURRENCY in ConfigMap ironic-") {
 		t.Errorf("%+v", o)
 	}
 	await(t, "the warning in the log", func() bool { _, found := p.log.Line("WARN", said); return found }, p.log.Tail)

@@ -105,8 +105,7 @@ func TestWhatIsHeldIsReleasedByKeyboard(t *testing.T) {
 func TestFiveThousandWaitingHosts(t *testing.T) {
 	const (
 		hosts      = 5000
-		paint      = 300.0  // ms
-		paintOf500 = 1000.0 // ms
+		paint      = 300.0 // ms
 		tenants    = 40
 		firstSlots = 20
 		late       = 10
@@ -126,12 +125,9 @@ func TestFiveThousandWaitingHosts(t *testing.T) {
 		ask(firstSlots + hosts + i)
 		b.await("one more", fmt.Sprintf(`document.getElementById("queue").innerText.includes("%d waiting")`, hosts+i+1))
 	}
-	b.do(chromedp.Click(`a[href="/?rows=500#queue"]`))
-	b.await("five hundred", `document.querySelectorAll("#queue tbody tr").length >= 500`)
-	many := b.painted(s.at.API + "/?rows=500")
-	t.Logf("first paint after %.0f ms, %.0f ms with 500 rows", first, many)
-	if first > paint || many > paintOf500 {
-		t.Errorf("first paint after %.0f and %.0f ms, want at most %.0f and %.0f", first, many, paint, paintOf500)
+	t.Logf("first paint after %.0f ms", first)
+	if first > paint {
+		t.Errorf("first paint after %.0f ms, want at most %.0f", first, paint)
 	}
 }
 

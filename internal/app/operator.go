@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -40,7 +39,7 @@ type others struct {
 func (a *App) newOperator(c config.Config, identity string) {
 	a.bmo = find.BMO{
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
-		CPUs: runtime.NumCPU(), Own: c.Gateway.Own,
+		Own: c.Gateway.Own,
 	}
 	a.warner = &tell.Warner{Client: a.cluster.Client, Instance: identity, Log: a.log}
 	moved := func() { a.controller.Unsettle(a.now()) }
@@ -121,9 +120,6 @@ func (a *App) workersWarning(c config.Config, o api.Operator) string {
 		return config.TooManyWorkers(c.BMOConcurrency, limit)
 	case c.BMOConcurrency > 0 || o.Workers <= limit:
 		return ""
-	case o.Estimated:
-		return fmt.Sprintf("BMO_CONCURRENCY of BMO's Deployment %s is not set: by %s it has %d workers, which is greater than the limit of %d: "+
-			"more workers than slots. An estimate: its machine may have other CPUs", o.Deployment, o.WorkersFrom, o.Workers, limit)
 	}
 	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(o.Workers, limit), o.Deployment, o.WorkersFrom)
 }

@@ -121,7 +121,6 @@ func TestWarningsOfTheDeployment(t *testing.T) {
 		{"another limit", "127.0.0.1:6388", 8, 20, object{"PROVISIONING_LIMIT": "25"}, "", "PROVISIONING_LIMIT" + of + "25, and the limit is 20: set it to 20 too"},
 		{"the same limit", "127.0.0.1:6388", 8, 20, object{}, "", ""},
 		{"no gateway", "", 8, 20, object{"PROVISIONING_LIMIT": "25"}, "", ""},
-		{"an estimate", "", 0, 1, object{}, "BMO_CONCURRENCY of BMO's Deployment", "BMO_CONCURRENCY" + of[:len(of)-3] + "is not set: by BMO's own rule"}, // BMO has two at least
 	} {
 		server := newAPIServer()
 		server.putOperator(row.bmo)

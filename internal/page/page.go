@@ -2,17 +2,13 @@ package page
 
 import "github.com/ironic-throttle/ironic-throttle/pkg/api"
 
-// Rows of the queue that are shown, and on request.
-const (
-	Rows     = 50
-	MoreRows = 500
-)
+// Rows is how many of the first hosts of each queue are shown.
+const Rows = 50
 
 // View is what the page shows.
 type View struct {
 	Status api.Status
 	Queue  api.Queue
-	Rows   int // of the queue that were asked for
 	Holds  api.Holds
 	// MayRelease and MayReset tell whether the user may release a host's hold or reset a breaker.
 	MayRelease func(api.Hold) bool

@@ -21,7 +21,6 @@ const evil = `<img src=x onerror=alert(1)>"'&` + "\xff"
 func viewOf(text string) View {
 	expected, atMost := 90.0, 300.0
 	return View{
-		Rows: Rows,
 		Status: api.Status{
 			Version: text, Mode: text, Headline: text, Warnings: []string{text}, View: api.View{AgeSeconds: 1, LastError: text},
 			Slots: api.SlotsView{
@@ -160,7 +159,7 @@ func TestPageLoadsNothingFromElsewhere(t *testing.T) {
 func TestPageSaysWithoutScript(t *testing.T) {
 	got := Overview(viewOf("metal3"))
 	for _, want := range []string{
-		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=500#queue"`, "OPEN by hand", "3 × metal3", "1m to 5m",
+		`<h1 id="headline">metal3</h1>`, "and 4999 more", "OPEN by hand", "3 × metal3", "1m to 5m",
 		`data-post="/v1/breakers/image:metal3/reset"`, `data-post="/v1/holds/metal3/metal3/release" data-episode="metal3"`,
 		`href="/why/a/metal3"`, `href="/why/-/metal3"`, "Failed hosts: 1 held, 1 not held.",
 		"<p>Limit: 40, recommended 25 (boots were lost in metal3)</p>", "metal3: 0 of 0 hosts have failed, so no new ones start there.",

@@ -13,13 +13,13 @@ func (d *document) queue(v *View) {
 		p := &v.Queue.Pools[i]
 		d.put(`<h3>%s</h3><p>%d waiting, %d of them due; %d stopped; %d silent for too long. Failing hosts hold %d of at most %d slots.</p>
 `, cmp.Or(p.Pool, "All hosts"), p.Waiting, p.Due, p.Stopped, p.Silent, p.FailingHeld, p.FailingAllowed)
-		d.waiting(p, v.Rows)
+		d.waiting(p)
 	}
 	d.put(`</section>
 `)
 }
 
-func (d *document) waiting(p *api.PoolQueue, rows int) {
+func (d *document) waiting(p *api.PoolQueue) {
 	d.table("Next of "+cmp.Or(p.Pool, "all hosts"), "n place, host, lane, told last, n errors, n waited, n expected in", len(p.Hosts), func(i int) {
 		h := &p.Hosts[i]
 		d.put(`<tr data-key="%s">`, h.NodeUUID+" "+h.Name)
@@ -29,13 +29,8 @@ func (d *document) waiting(p *api.PoolQueue, rows int) {
 		d.put(`</th><td>%s</td><td>%s</td>`, h.Lane, h.Reason)
 		d.numbers(h.Errors, api.Seconds(h.WaitedSeconds), expected(h))
 	})
-	switch more := p.Waiting - len(p.Hosts); {
-	case more <= 0:
-	case rows < MoreRows:
-		d.put(`<p>and %d more: <a href="/?rows=%d#queue">show the first %d</a></p>`, more, MoreRows, MoreRows)
-	default:
-		d.put(`<p>and %d more: <code>ironic-throttle queue --namespace NAMESPACE</code> shows those of one namespace;
-<a href="/#queue">show the first %d</a></p>`, more, Rows)
+	if more := p.Waiting - len(p.Hosts); more > 0 {
+		d.put(`<p>and %d more: <code>ironic-throttle queue --namespace NAMESPACE</code> shows those of one namespace</p>`, more)
 	}
 }
 

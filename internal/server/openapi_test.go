@@ -73,7 +73,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[api.PlanMethod](): texts([]api.PlanMethod{
 		api.MethodEmptiness, api.MethodStaticDrift, api.MethodDrift, api.MethodMulti, api.MethodSingle,
 	}),
-	reflect.TypeFor[api.PlanDecision](): texts(api.PlanDecisions()),
+	reflect.TypeFor[api.PlanDecision](): texts([]api.PlanDecision{api.PlanRelease, api.PlanReplace, api.PlanReprovision}),
 	reflect.TypeFor[api.Standing](): texts([]api.Standing{
 		api.StandingUnknown, api.StandingIdle, api.StandingWaiting, api.StandingStopped, api.StandingStarting, api.StandingWorking,
 	}),

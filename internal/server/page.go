@@ -1,12 +1,7 @@
 package server
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -18,20 +13,16 @@ type shownData struct {
 	holds api.Holds
 }
 
-// page answers GET /. ?rows= of page.MoreRows shows more of the queue.
+// page answers GET /.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	rows := page.Rows
-	if r.URL.Query().Get("rows") == strconv.Itoa(page.MoreRows) {
-		rows = page.MoreRows
-	}
-	shown, err := s.pages.Get(r.Context(), rows)
+	shown, err := s.pages.Get(r.Context(), struct{}{})
 	if err != nil {
 		writeError(w, http.StatusInternalServerError, "", internalError)
 		return
 	}
 	data, may := shown.Value(), s.mayChange(r)
 	writePage(w, page.Overview(page.View{
-		Status: s.Status(), Queue: data.queue, Rows: rows, Holds: data.holds,
+		Status: s.Status(), Queue: data.queue, Holds: data.holds,
 		MayRelease: func(h api.Hold) bool { return may(page.ReleasePath(h)) },
 		MayReset:   func(scope string) bool { return may(page.ResetPath(scope)) },
 	}))
@@ -67,13 +58,9 @@ func writePage(w http.ResponseWriter, text string) {
 	write(w, http.StatusOK, "text/html; charset=utf-8", []byte(text))
 }
 
-// asset serves a file of the page. Browsers keep it until its ETag changes.
+// asset serves a file of the page.
 func asset(kind, text string) http.HandlerFunc {
-	sum := sha256.Sum256([]byte(text))
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:9]) + `"`
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", tag)
-		w.Header().Set("Content-Type", kind+"; charset=utf-8")
-		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
+	return func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, kind+"; charset=utf-8", []byte(text))
 	}
 }

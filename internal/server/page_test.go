@@ -2,12 +2,10 @@ package server
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -31,55 +29,8 @@ func TestPageIsServedWithItsPolicy(t *testing.T) {
 			if header.Get("Content-Security-Policy") != page.Policy || header.Get("Referrer-Policy") != "no-referrer" {
 				t.Errorf("%s: %v", path, header)
 			}
-			continue
-		}
-		tag := header.Get("ETag")
-		if again := send(t, h, http.MethodGet, path, "", "If-None-Match", tag); tag == "" || again.Code != http.StatusNotModified {
-			t.Errorf("%s: ETag %q is not known again: %d", path, tag, again.Code)
 		}
 	}
-}
-
-// What the script cannot find ends it in the middle of a refresh.
-func TestScriptFindsWhatItUses(t *testing.T) {
-	h := made(t, seen()).API()
-	for _, path := range []string{"/", "/why/metal3/host-1"} {
-		body := send(t, h, http.MethodGet, path, "").Body.String()
-		uses := regexp.MustCompile(`getElementById\("([a-z-]+)"\)`).FindAllStringSubmatch(page.Script, -1)
-		if len(uses) != 2 || strings.Count(body, " data-live>") != 2 {
-			t.Errorf("%s: %d elements are used, %d are live", path, len(uses), strings.Count(body, " data-live>"))
-		}
-		for _, use := range uses {
-			if !strings.Contains(body, ` id="`+use[1]+`"`) {
-				t.Errorf("%s has no element %q", path, use[1])
-			}
-		}
-		for _, used := range regexp.MustCompile(`(?:href|src)="(/[^"]*)"`).FindAllStringSubmatch(body, -1) {
-			if w := send(t, h, http.MethodGet, used[1], ""); w.Code != http.StatusOK {
-				t.Errorf("%s uses %s: %d", path, used[1], w.Code)
-			}
-		}
-	}
-}
-
-// However many look, the decision is read once for each change, and for one of two lengths of the queue.
-func TestPagesShareWhatTheyShow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := seen()
-		f.still = true
-		h := made(t, f).API()
-		for range 9 {
-			for _, query := range []string{"", "?rows=500", "?rows=7", "?rows=999999"} {
-				send(t, h, http.MethodGet, "/"+query, "")
-			}
-		}
-		f.revision.Add(1)
-		send(t, h, http.MethodGet, "/", "")
-		want := []api.QueueQuery{{Limit: page.Rows}, {Limit: page.MoreRows}, {Limit: page.Rows}}
-		if !slices.Equal(f.queries, want) {
-			t.Errorf("the queue was read %v, want %v", f.queries, want)
-		}
-	})
 }
 
 // The page has buttons for users who may use them: for all where no token is asked for, else by what Access says of

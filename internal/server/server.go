@@ -91,8 +91,8 @@ type Server struct {
 	gentle   *gentle
 	gate     *gate // of the API
 	statuses *snapshot.Cache[struct{}, api.Status]
-	pages    *snapshot.Cache[int, shownData] // by rows of the queue
-	ending   context.Context                 // ends with the server
+	pages    *snapshot.Cache[struct{}, shownData]
+	ending   context.Context // ends with the server
 	end      context.CancelFunc
 
 	api, local, health, metrics http.Handler

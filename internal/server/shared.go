@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
@@ -19,9 +20,9 @@ const (
 
 // shared caches what list reads of the decision, for all readers: it is read once for each change, however many want
 // it, and when nothing has changed from no lock at all.
-func shared[K comparable, V any](d Decider, list func(context.Context, K) (V, error)) (*snapshot.Cache[K, V], error) {
-	return snapshot.New(snapshot.Options[K, V]{
-		Generation: func(K) snapshot.Generation { return snapshot.Generation(d.Revision()) },
+func shared[V any](d Decider, list func(context.Context, struct{}) (V, error)) (*snapshot.Cache[struct{}, V], error) {
+	return snapshot.New(snapshot.Options[struct{}, V]{
+		Generation: func(struct{}) snapshot.Generation { return snapshot.Generation(d.Revision()) },
 		List:       list,
 		MaxAge:     statusMaxAge,
 	})
@@ -37,9 +38,9 @@ func (s *Server) share() (err error) {
 	}); err != nil {
 		return err
 	}
-	s.pages, err = shared(d, func(ctx context.Context, rows int) (shown shownData, err error) {
+	s.pages, err = shared(d, func(ctx context.Context, _ struct{}) (shown shownData, err error) {
 		err = s.gentle.do(ctx, func() {
-			shown.queue, shown.holds = d.QueueOf(now(), api.QueueQuery{Limit: rows}), d.Holds(now())
+			shown.queue, shown.holds = d.QueueOf(now(), api.QueueQuery{Limit: page.Rows}), d.Holds(now())
 		})
 		return shown, err
 	})

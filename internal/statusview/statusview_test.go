@@ -43,7 +43,7 @@ func night() Content {
 		},
 		Holds: &api.HoldCounts{Held: 4, Failed: 2},
 		Storm: api.Storm{Pools: []api.PoolFailures{{Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}, {Pool: "rack2"}}},
-		Cluster: &api.Cluster{Hosts: 70, Errors: map[string]int{"power": 3}, Leader: &api.Leader{Holder: "throttle-1"},
+		Cluster: &api.Cluster{Hosts: 70, Leader: &api.Leader{Holder: "throttle-1"},
 			Operator: &api.Operator{Workers: 32, WorkersFrom: "its environment"}},
 	}
 	return Content{Server: "http://127.0.0.1:8087", Status: s, Queue: api.Queue{Pools: []api.PoolQueue{
@@ -98,7 +98,7 @@ NEXT OF rack1  HOST  WAITED  EXPECTED
 	c.Wide = true
 	for _, line := range []string{
 		"throttle  v1.2.3 at http://127.0.0.1:8087, mode observe\n", "view      last complete poll of Ironic 2s ago, 3 nodes at work\n",
-		"cluster   70 BareMetalHosts, 3 with \"power\"\n", "BMO       32 workers (its environment)\n",
+		"cluster   70 BareMetalHosts\n", "BMO       32 workers (its environment)\n",
 		"totals    1 granted, 1 written off as stuck\n", "\nqa      0       0      5        0\n",
 		"\nmetal3/host-1  -          deploying  1h30m  stuck, adopted, takes no slot  " + someUUID + "\n",
 	} {
@@ -207,7 +207,7 @@ func TestTextIsHarmlessAndNarrow(t *testing.T) {
 		Slots:   api.SlotsView{Pools: map[string]api.Slots{bad: {Waiting: 1}}, Occupants: []api.Occupant{{Name: long, NodeUUID: bad, Kind: bad, State: bad, Pool: bad}}},
 		Sizing:  api.Sizing{Pools: []api.PoolSizing{{Pool: bad, Ceiling: 1, Evidence: bad}}},
 		Storm:   api.Storm{Pools: []api.PoolFailures{{Pool: bad, Paused: true}}},
-		Cluster: &api.Cluster{Errors: map[string]int{bad: 1}, Leader: &api.Leader{Holder: bad}},
+		Cluster: &api.Cluster{Leader: &api.Leader{Holder: bad}},
 	}}
 	c.Queue.Pools = []api.PoolQueue{{Pool: bad, Waiting: 1, Tenants: []api.TenantQueue{{Tenant: bad, Waiting: 1}, {Tenant: long, Waiting: 1}}, Hosts: []api.QueuedHost{{Name: long, Reason: bad}}}}
 	h := api.Holds{Hosts: []api.Hold{{Namespace: bad, Name: bad, Episode: bad, Kind: bad, State: bad, Cause: long}}, Pools: []api.PoolFailures{{Pool: bad, Failed: 1}}}

@@ -123,11 +123,7 @@ func (p *page) wide(c Content) {
 	}
 	p.fieldf("view", "%s", view)
 	if cluster := s.Cluster; cluster != nil {
-		text := fmt.Sprintf("%d BareMetalHosts", cluster.Hosts)
-		for _, kind := range slices.Sorted(maps.Keys(cluster.Errors)) {
-			text += fmt.Sprintf(", %d with %q", cluster.Errors[kind], kind)
-		}
-		p.fieldf("cluster", "%s", text)
+		p.fieldf("cluster", "%d BareMetalHosts", cluster.Hosts)
 		if o := cluster.Operator; o != nil && o.Workers > 0 {
 			p.fieldf("BMO", "%d workers (%s)", o.Workers, o.WorkersFrom)
 		}

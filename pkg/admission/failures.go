@@ -30,10 +30,8 @@ type policy struct {
 	pools  map[string]*api.PoolFailures // of conductor groups, where MAX_FAILED is set
 	paused int                          // so many of them are
 
-	notices []FailureNotice
-	// What only grows: how often breakers opened, by kind of scope, and how work ended.
-	opened   map[string]uint64
-	outcomes map[api.OutcomeCount]uint64
+	notices  []FailureNotice
+	outcomes map[api.OutcomeCount]uint64 // how work ended; it only grows
 }
 
 // The kinds of breaker.Scope that we use.
@@ -56,10 +54,7 @@ func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 	p := &policy{
 		c: c, grouped: len(cfg.Slots.Groups) > 0, shut: map[breaker.Scope]bool{},
 		watch: slices.Clone(b.Scopes), rate: b.Ironic.RateLimitPerMinute,
-		quota: cfg.MaxFailed, opened: map[string]uint64{}, outcomes: map[api.OutcomeCount]uint64{},
-	}
-	for _, kind := range api.ScopeKinds() {
-		p.opened[kind] = 0
+		quota: cfg.MaxFailed, outcomes: map[api.OutcomeCount]uint64{},
 	}
 	var errs [2]error
 	p.set, errs[0] = breaker.New(b.Others, map[string]breaker.Config{ScopeIronic: b.Ironic}, p.breakerChanged)
@@ -242,7 +237,6 @@ func (p *policy) breakerChanged(e breaker.Event) {
 	case breaker.Closed:
 		delete(p.shut, e.Scope)
 	case breaker.Open:
-		p.opened[e.Scope.Kind]++
 		p.shut[e.Scope] = true
 		p.c.stopAll(func(h *slots.Host) bool { return slices.Contains(p.scopes(h), e.Scope) })
 	}

@@ -85,7 +85,7 @@ func (p *policy) show() api.Storm {
 	slices.SortFunc(outcomes, func(a, b api.OutcomeCount) int {
 		return cmp.Or(cmp.Compare(a.Work, b.Work), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Whose, b.Whose))
 	})
-	return api.Storm{Opened: maps.Clone(p.opened), Outcomes: outcomes, Pools: p.showPools()}
+	return api.Storm{Outcomes: outcomes, Pools: p.showPools()}
 }
 
 // showPools lists the conductor groups that MAX_FAILED watches, by name.

@@ -51,15 +51,14 @@ func (c *Controller) QueueOf(now time.Time, query api.QueueQuery) api.Queue {
 func (c *Controller) showQueue(now time.Time, pool slots.Pool, query api.QueueQuery) api.PoolQueue {
 	v, s := c.order.View(now, pool), c.ledger.Slots(pool)
 	q := api.PoolQueue{
-		Pool: pool.String(), Limit: s.Limit, Free: s.Free, Waiting: v.Waiting, Due: v.Due, Silent: v.Silent,
+		Pool: pool.String(), Limit: s.Limit, Waiting: v.Waiting, Due: v.Due, Silent: v.Silent,
 		Stopped: v.Stopped, MeanSlotSeconds: tenths(max(v.MeanSlot, 0)),
-		FailingOpen: v.FailingHeld < v.FailingMost, FailingAllowed: v.FailingMost, FailingHeld: v.FailingHeld,
+		FailingAllowed: v.FailingMost, FailingHeld: v.FailingHeld,
 		Tenants: []api.TenantQueue{}, TenantCount: len(v.Tenants), Hosts: []api.QueuedHost{},
 	}
 	for _, t := range v.Tenants {
 		q.Tenants = append(q.Tenants, api.TenantQueue{
 			Tenant: t.Name, Weight: t.Weight, Holding: t.Holding, Waiting: t.Waiting, Failing: t.Failing,
-			Granted: uint64(max(0, t.Grants)),
 		})
 	}
 	slices.SortStableFunc(q.Tenants, func(a, b api.TenantQueue) int { return cmp.Compare(b.Waiting, a.Waiting) })
@@ -102,7 +101,7 @@ func (c *Controller) showQueued(now time.Time, h *slots.Host) api.QueuedHost {
 	if !t.Waits {
 		return q
 	}
-	q.WaitedSeconds, q.Due = tenths(now.Sub(t.Since)), c.order.Due(now, h)
+	q.WaitedSeconds = tenths(now.Sub(t.Since))
 	if t.InLine {
 		q.Position = c.order.Position(h)
 		if half, most := c.order.Expect(h); half >= 0 {

@@ -4,10 +4,8 @@ import "time"
 
 // Cluster is what is known of the cluster that the hosts' BareMetalHosts are in.
 type Cluster struct {
-	Hosts  int            `json:"hosts"`      // BareMetalHosts that are watched
-	Errors map[string]int `json:"hostErrors"` // of these with an error, by errorType
-	// Synced tells that all of them were read once.
-	Synced bool `json:"synced"`
+	Hosts  int  `json:"hosts"`  // BareMetalHosts that are watched
+	Synced bool `json:"synced"` // all of them were read once
 	// LastError is what is wrong with the watch since BrokenSince; the hosts are then as they were. Both are absent
 	// while all is well.
 	LastError   string     `json:"lastError,omitempty"`
@@ -25,8 +23,7 @@ type Operator struct {
 	// Workers are BMO's reconcile workers (BMO_CONCURRENCY); absent while they are not known.
 	Workers     int    `json:"workers,omitempty"`
 	WorkersFrom string `json:"workersFrom,omitempty"`
-	Estimated   bool   `json:"estimated,omitempty"` // nothing sets Workers: they are what BMO's own rule makes of our CPUs
-	Limit       int    `json:"limit,omitempty"`     // BMO's own (PROVISIONING_LIMIT)
+	Limit       int    `json:"limit,omitempty"` // BMO's own (PROVISIONING_LIMIT)
 	LastError   string `json:"lastError,omitempty"`
 }
 

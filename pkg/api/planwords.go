@@ -5,11 +5,6 @@ func PlanReasons() []PlanReason {
 	return []PlanReason{PlanEmpty, PlanDrifted, PlanUnderutilized}
 }
 
-// PlanDecisions lists what actions do.
-func PlanDecisions() []PlanDecision {
-	return []PlanDecision{PlanRelease, PlanReplace, PlanReprovision}
-}
-
 // Fields of a 404 of the planner.
 const (
 	// PlannerOff: nothing is planned here, and the message says which setting changes that.

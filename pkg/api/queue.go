@@ -25,7 +25,6 @@ type PoolQueue struct {
 	Pool string `json:"pool"`
 
 	Limit int `json:"limit"`
-	Free  int `json:"free"`
 
 	Waiting int `json:"waiting"` // hosts in line for a slot
 	Due     int `json:"due"`     // of these, those that were overtaken so often that a free slot is kept for them
@@ -38,7 +37,6 @@ type PoolQueue struct {
 	// since the start to tell.
 	MeanSlotSeconds float64 `json:"meanSlotSeconds,omitempty"`
 
-	FailingOpen bool `json:"failingOpen"` // a failing host may get a slot
 	// FailingAllowed is how many failing hosts may hold slots: a quarter of the slots while healthy hosts want slots,
 	// more when they do not. FailingHeld is how many do; it may be more, as no slot is taken away.
 	FailingAllowed int `json:"failingAllowed"`
@@ -62,7 +60,6 @@ type TenantQueue struct {
 	Holding int     `json:"holding"` // slots
 	Waiting int     `json:"waiting"` // hosts in line
 	Failing int     `json:"failing"` // of these, those that are failing
-	Granted uint64  `json:"granted"` // since it last had no host here
 }
 
 // QueuedHost is one host that waits.
@@ -75,7 +72,6 @@ type QueuedHost struct {
 	Reason Reason `json:"reason,omitempty"`
 	Lane   string `json:"lane"` // healthy, failing; planned of one that stands in no queue
 	Errors int    `json:"errors"`
-	Due    bool   `json:"due"`
 	// WaitedSeconds counts from its first ask for this slot. ExpectSeconds is until
 	// the slot as far as one can tell: half of all hosts in its place have one by then, 90 % within
 	// AtMostSeconds; nil until enough slots have ended.

@@ -40,11 +40,6 @@ const (
 	SizingLower   = "lower" // boots are lost, or gain nothing
 )
 
-// SizingVerdicts lists the verdicts on a limit.
-func SizingVerdicts() []string {
-	return []string{SizingUnknown, SizingRaise, SizingKeep, SizingLower}
-}
-
 // Histogram counts durations.
 type Histogram struct {
 	Count      uint64  `json:"count"`

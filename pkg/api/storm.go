@@ -9,8 +9,6 @@ type HoldCounts struct {
 // Storm is what GET /v1/status shows of the failure policy beside Breakers and Holds. All counts are since the start
 // of the process and only grow.
 type Storm struct {
-	// Opened counts how often breakers opened, by the kind of their scope: one of ScopeKinds.
-	Opened map[string]uint64 `json:"opened"`
 	// Outcomes counts ended work. What never happened may be left out.
 	Outcomes []OutcomeCount `json:"outcomes"`
 	// Pools are those of Holds.Pools.

@@ -85,13 +85,12 @@ type SlotsView struct {
 
 // View shows how old and how complete our view of Ironic is.
 type View struct {
-	Fresh      bool      `json:"fresh"`
-	Settled    bool      `json:"settled"`    // past the adoption after our start
-	AgeSeconds float64   `json:"ageSeconds"` // -1 before the first complete poll
-	Polls      uint64    `json:"polls"`
-	TakenAt    time.Time `json:"takenAt,omitzero"`
-	BusyNodes  int       `json:"busyNodes"`
-	LastError  string    `json:"lastError,omitempty"`
+	Fresh      bool    `json:"fresh"`
+	Settled    bool    `json:"settled"`    // past the adoption after our start
+	AgeSeconds float64 `json:"ageSeconds"` // -1 before the first complete poll
+	Polls      uint64  `json:"polls"`
+	BusyNodes  int     `json:"busyNodes"`
+	LastError  string  `json:"lastError,omitempty"`
 }
 
 // Status is the body of GET /v1/status.

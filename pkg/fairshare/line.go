@@ -56,9 +56,8 @@ type tenant struct {
 	f       float64 // its tag
 	late    float64 // what its slots have cost beyond what it has paid
 	tickets int64   // the last one; hosts get them in the order in which they come
-	grants  int64
-	waiting int    // all of its hosts
-	lines   []line // of those that are in line, one for each lane
+	waiting int     // all of its hosts
+	lines   []line  // of those that are in line, one for each lane
 }
 
 // line is the hosts of a tenant and a lane that are in line, by key.

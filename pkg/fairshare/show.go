@@ -21,8 +21,7 @@ type View struct {
 type Tenant struct {
 	Name                      string
 	Weight                    float64
-	Holding, Waiting, Failing int // Failing: of those Waiting
-	Grants                    int64
+	Holding, Waiting, Failing int              // Failing: of those Waiting
 	Waited                    [2]time.Duration // of the first healthy and the first failing host
 }
 
@@ -65,7 +64,7 @@ func (o *Order) View(now time.Time, p slots.Pool) View {
 
 // show shows the tenant's hosts that are in line in a pool, if there are any.
 func (t *tenant) show(now time.Time, p slots.Pool) (shown Tenant, waits bool) {
-	shown = Tenant{Name: t.name, Weight: t.weight, Grants: t.grants}
+	shown = Tenant{Name: t.name, Weight: t.weight}
 	for _, l := range t.lines {
 		if l.lane.pool != p || len(l.hosts) == 0 {
 			continue

@@ -222,7 +222,6 @@ func (o *Order) Take(now time.Time, h *slots.Host) {
 	o.v = max(o.v, t.f)
 	pay := max(1/t.weight+t.late, 0)
 	t.f, t.late = t.f+pay, t.late+1/t.weight-pay
-	t.grants++
 	competing := o.competing(l.total, nil)
 	o.tenants = slices.DeleteFunc(o.tenants, func(x *tenant) bool {
 		if x.f < o.v && x.count(competing) == 0 {
@@ -259,7 +258,7 @@ func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots
 		switch how {
 		case slots.Refused:
 			t := o.tenantOf(h, true)
-			t.f, t.grants = t.f-s.Paid, t.grants-1
+			t.f -= s.Paid
 			h.Turn.Served = false
 		case slots.Unused:
 			h.Turn.Served = false

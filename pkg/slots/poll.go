@@ -42,7 +42,7 @@ func (l *Ledger) View(now time.Time) api.View {
 	standing, _ := l.Ready(now)
 	v := api.View{Fresh: l.polls > 0 && standing != Stale, Settled: l.settled, AgeSeconds: -1, Polls: l.polls}
 	if l.polls > 0 {
-		v.AgeSeconds, v.TakenAt = l.now.Sub(l.takenAt).Seconds(), l.takenAt
+		v.AgeSeconds = l.now.Sub(l.takenAt).Seconds()
 	}
 	for h := range l.live {
 		if h.Works {

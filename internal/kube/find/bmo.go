@@ -25,7 +25,6 @@ type BMO struct {
 	Client client.Client
 	// Deployment is NAME or NAMESPACE/NAME; without a namespace it is in Namespace, ours.
 	Deployment, Namespace string
-	CPUs                  int // of BMO's machine, as far as is known
 	// Own reports whether a URL leads to this throttle's gateway, and so not to Ironic.
 	Own func(endpoint string) bool
 	// HasCredentials and HasAuthority: we have files of our own, and BMO's Secrets are not read.
@@ -144,7 +143,7 @@ func (c *container) secretAt(folder string) string {
 // Reason is that of an Event on the Deployment about the workers.
 const Reason = "TooManyWorkers"
 
-// Workers reads how many workers BMO has, as BMO finds that: its flag, its variable, its CPUs. on is the Deployment.
+// Workers reads how many workers BMO has, as BMO finds that: its flag, its variable; 0 where neither says. on is the Deployment.
 func (b BMO) Workers(ctx context.Context) (o api.Operator, on corev1.ObjectReference, err error) {
 	c, err := b.read(ctx)
 	if o.Deployment = b.Name(); err != nil {
@@ -161,8 +160,8 @@ func (b BMO) Workers(ctx context.Context) (o api.Operator, on corev1.ObjectRefer
 		o.Workers, _ = strconv.Atoi(n.text)
 		o.WorkersFrom = "BMO_CONCURRENCY in " + n.from
 	}
-	if o.Workers <= 0 {
-		o.Workers, o.WorkersFrom, o.Estimated = max(2, min(b.CPUs, 8)), fmt.Sprintf("BMO's own rule for %d CPUs", b.CPUs), true
+	if o.Workers <= 0 { // then BMO has two to eight, by the CPUs of its machine
+		o.Workers, o.WorkersFrom = 0, ""
 	}
 	o.Limit, _ = strconv.Atoi(cmp.Or(c.env["PROVISIONING_LIMIT"].text, "20")) // BMO's own default
 	on = corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: c.of.Namespace, Name: c.of.Name, UID: c.of.UID}

@@ -33,7 +33,7 @@ func bmo(t *testing.T, container string, ironic, more map[string]string, others 
 		}
 	}
 	return find.BMO{
-		Client: serving(t, others...), Namespace: "bmo", Deployment: "manager", CPUs: 6,
+		Client: serving(t, others...), Namespace: "bmo", Deployment: "manager",
 		Own: func(endpoint string) bool { return strings.Contains(endpoint, ":6390") },
 	}
 }
@@ -46,7 +46,6 @@ func TestWorkersAsBMOFindsThem(t *testing.T) {
 		both   = `envFrom: [{configMapRef: {name: ironic}}, {configMapRef: {name: more}}, {secretRef: {name: s}}]`
 		byHand = `env: [{name: BMO_CONCURRENCY, value: "3"}]`
 		byKey  = `env: [{name: POD, valueFrom: {configMapKeyRef: {name: secluded}}}, {name: BMO_CONCURRENCY, valueFrom: {configMapKeyRef: {name: more, key: count}}}]`
-		byRule = "BMO's own rule for 6 CPUs"
 	)
 	for name, row := range map[string]struct {
 		container    string
@@ -55,28 +54,21 @@ func TestWorkersAsBMOFindsThem(t *testing.T) {
 		from         string
 		limit        int
 	}{
-		"nothing":           {`args: [--enable-leader-election]`, nil, nil, 6, byRule, 20},
-		"no ConfigMap":      {ours, nil, nil, 6, byRule, 20},
+		"nothing":           {`args: [--enable-leader-election]`, nil, nil, 0, "", 20},
+		"no ConfigMap":      {ours, nil, nil, 0, "", 20},
 		"the ConfigMap":     {ours, settings{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "7"}, nil, 32, "BMO_CONCURRENCY in ConfigMap ironic", 7},
 		"the later of two":  {both, settings{"BMO_CONCURRENCY": "32"}, settings{"BMO_CONCURRENCY": "12"}, 12, "BMO_CONCURRENCY in ConfigMap more", 20},
 		"env before them":   {byHand + ", " + ours, settings{"BMO_CONCURRENCY": "32"}, nil, 3, "BMO_CONCURRENCY in its env", 20},
 		"by key":            {byKey, nil, settings{"count": "4"}, 4, "BMO_CONCURRENCY in ConfigMap more", 20},
-		"by a Secret":       {`env: [{name: BMO_CONCURRENCY, valueFrom: {secretKeyRef: {name: s, key: k}}}], ` + ours, settings{"BMO_CONCURRENCY": "32"}, nil, 6, byRule, 20},
+		"by a Secret":       {`env: [{name: BMO_CONCURRENCY, valueFrom: {secretKeyRef: {name: s, key: k}}}], ` + ours, settings{"BMO_CONCURRENCY": "32"}, nil, 0, "", 20},
 		"the flag":          {`args: [--controller-concurrency=5], ` + byHand, nil, nil, 5, "--controller-concurrency", 20},
 		"a flag of nothing": {`args: [--controller-concurrency=0], ` + byHand, nil, nil, 3, "BMO_CONCURRENCY in its env", 20},
-		"no numbers":        {ours, settings{"BMO_CONCURRENCY": "many", "PROVISIONING_LIMIT": "many"}, nil, 6, byRule, 0},
+		"no numbers":        {ours, settings{"BMO_CONCURRENCY": "many", "PROVISIONING_LIMIT": "many"}, nil, 0, "", 0},
 	} {
 		o, of, err := bmo(t, row.container, row.ironic, row.more).Workers(t.Context())
-		want := api.Operator{Deployment: "bmo/manager", Workers: row.workers, WorkersFrom: row.from, Estimated: row.from == byRule, Limit: row.limit}
+		want := api.Operator{Deployment: "bmo/manager", Workers: row.workers, WorkersFrom: row.from, Limit: row.limit}
 		if diff := cmp.Diff(want, o); diff != "" || err != nil || of.Name != "manager" {
 			t.Errorf("%s: %v, -want +got:\n%s", name, err, diff)
-		}
-	}
-	for cpus, want := range map[int]int{1: 2, 5: 5, 64: 8} {
-		b := bmo(t, `args: []`, nil, nil)
-		b.CPUs = cpus
-		if o, _, err := b.Workers(t.Context()); err != nil || o.Workers != want || !o.Estimated {
-			t.Errorf("%d CPUs: %+v, %v", cpus, o, err)
 		}
 	}
 }

@@ -108,14 +108,8 @@ func (d *Directory) Knows(namespace string) bool {
 
 // Status tells how the directory is doing. LastError is of the watch that is broken longest.
 func (d *Directory) Status() api.Cluster {
-	out := api.Cluster{Errors: map[string]int{}, Synced: true}
 	d.mu.RLock()
-	out.Hosts = len(d.names)
-	for _, h := range d.names {
-		if h.ErrorType != "" {
-			out.Errors[h.ErrorType]++
-		}
-	}
+	out := api.Cluster{Hosts: len(d.names), Synced: true}
 	d.mu.RUnlock()
 	for _, s := range d.scopes {
 		listed, fault, since := s.state()

@@ -34,9 +34,8 @@ type Host struct {
 	// what a person changes to repair a host that fails: image or custom deployment, RAID, firmware, BMC address, name and
 	// version of the credentials.
 	admission.Host
-	ErrorType string // status.errorType; "" = none
-	Machine   string // name of the Metal3Machine that has it, in the namespace Tenant; "" = none
-	Holdoff   string // text of HoldoffAnnotation, unchecked; "" = none
+	Machine string // name of the Metal3Machine that has it, in the namespace Tenant; "" = none
+	Holdoff string // text of HoldoffAnnotation, unchecked; "" = none
 }
 
 type key struct{ namespace, name string }
@@ -66,9 +65,8 @@ type wire struct {
 		BMC      metal3.BMCDetails `json:"bmc"`
 	} `json:"spec"`
 	Status struct {
-		ErrorCount            int              `json:"errorCount"`
-		ProvisioningFailCount int              `json:"provisioningFailCount"`
-		ErrorType             metal3.ErrorType `json:"errorType"`
+		ErrorCount            int `json:"errorCount"`
+		ProvisioningFailCount int `json:"provisioningFailCount"`
 		Provisioning          struct {
 			ID string `json:"ID"`
 		} `json:"provisioning"`
@@ -89,7 +87,7 @@ func (h *Host) UnmarshalJSON(text []byte) error {
 	ask := api.Ask{
 		NodeUUID: s.Provisioning.ID, ErrorCount: s.ErrorCount, ProvisioningFailCount: s.ProvisioningFailCount,
 	}.Normalize()
-	*h = Host{ErrorType: shared(string(s.ErrorType)), Holdoff: shared(m.Annotations[HoldoffAnnotation])}
+	*h = Host{Holdoff: shared(m.Annotations[HoldoffAnnotation])}
 	h.Namespace, h.Name, h.UID, h.Deleting = shared(m.Namespace), m.Name, m.UID, m.DeletionTimestamp != nil
 	h.ErrorCount, h.FailCount = ask.ErrorCount, ask.ProvisioningFailCount
 	h.Planned, h.Release = m.Annotations[PlannedAnnotation] == "true", shared(m.Annotations[ReleaseAnnotation])

@@ -17,7 +17,7 @@ type Failures struct {
 	// the hosts that this happened to.
 	FailedWorks int `json:"failedWorks"`
 	FailedHosts int `json:"failedHosts"`
-	// FailedHostsBeforeFix are those until the fault was mended, and FailedHostsBound
+	// FailedHostsBeforeFix are those until the fault was repaired, and FailedHostsBound
 	// a yardstick for them: limit + threshold + probes begun until then; 0 without
 	// breakers. Single seeds have some hosts more.
 	FailedHostsBeforeFix int `json:"failedHostsBeforeFix"`
@@ -25,7 +25,7 @@ type Failures struct {
 	// BreakerOpenings and Probes count for all scopes together.
 	BreakerOpenings int `json:"breakerOpenings"`
 	Probes          int `json:"probes"`
-	// RecoverySeconds is from the mending to the last host provisioned.
+	// RecoverySeconds is from the repair to the last host provisioned.
 	RecoverySeconds float64 `json:"recoverySeconds"`
 	// Hung hosts will never be through. WrittenOff are those that no longer counted in the end.
 	Hung       int `json:"hung"`
@@ -35,7 +35,7 @@ type Failures struct {
 // failMeter adds up what failures cost.
 type failMeter struct {
 	fixedAt            int64 // 0 before
-	failedBefore       int   // hosts, when it was mended
+	failedBefore       int   // hosts, when it was repaired
 	probes, probesThen int
 	openings           int
 
@@ -46,7 +46,7 @@ type failMeter struct {
 	everWritten bool
 }
 
-func (f *failMeter) mended(s *sim) {
+func (f *failMeter) repaired(s *sim) {
 	f.fixedAt, f.failedBefore, f.probesThen = s.now, s.failedHosts(), f.probes
 }
 

@@ -37,7 +37,7 @@ type Options struct {
 	// FailTries is how many deployments of a broken host fail.
 	FailTries int
 	// ErrorsKnown is the number of failures that the broken hosts have behind them
-	// at the begin, OldErrors of all the others.
+	// at the start, OldErrors of all the others.
 	ErrorsKnown, OldErrors int
 	// BrokenAbsent leaves the broken hosts out, with all others as they are.
 	BrokenAbsent bool
@@ -57,7 +57,7 @@ type Options struct {
 	// Troubles befall the site.
 	Troubles []Trouble
 	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is
-	// mended, counted from the begin; see Scenario.With.
+	// repaired, counted from the start; see Scenario.With.
 	Scenario   Scenario
 	FixedAfter time.Duration
 	// Groups is how many conductor groups the hosts are in, in turn.

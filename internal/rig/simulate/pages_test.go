@@ -85,7 +85,7 @@ func samePicture(t *testing.T, drawn, shown string) {
 		}
 	}
 	if page, err := os.ReadFile(shown); err != nil || !bytes.Equal(page, now) {
-		t.Errorf("%s is not what simulate --plot draws (%v): UPDATE_DOCS=1 draws it anew", shown, err)
+		t.Errorf("%s is not what simulate --plot draws (%v): UPDATE_DOCS=1 draws it again", shown, err)
 	}
 }
 

@@ -22,7 +22,7 @@ type Output struct {
 	JSON           bool // one JSON object a line, instead of a table
 }
 
-// say prints notes for whoever started the comparison.
+// say prints notes for the person who started the comparison.
 func (o *Output) say(notes []string) {
 	for _, note := range notes {
 		fmt.Fprintln(o.Stderr, note)

@@ -44,7 +44,7 @@ type Result struct {
 	planned  bool          // there was planned work
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
 	healthy  bool          // all hosts that are not broken were through
-	played   time.Duration // since the begin of the storm
+	played   time.Duration // since the start of the storm
 	series   []point       // where Options.Record is set
 }
 

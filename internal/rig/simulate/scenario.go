@@ -15,11 +15,11 @@ type Scenario string
 
 // The scenarios; "" is none of them.
 const (
-	// ScenarioImage: until it is mended, the image is bad: all deployments fail when
+	// ScenarioImage: until it is repaired, the image is bad: all deployments fail when
 	// it has been written.
 	ScenarioImage Scenario = "bad-image"
-	// ScenarioRack: half an hour after the begin no boot of the first conductor
-	// group's hosts comes up any more, until that is mended.
+	// ScenarioRack: half an hour after the start no boot of the first conductor
+	// group's hosts comes up any more, until that is repaired.
 	ScenarioRack Scenario = "dead-rack"
 	// ScenarioBMC: the BMCs of the broken hosts come and go: every other work fails.
 	ScenarioBMC Scenario = "flapping-bmc"
@@ -30,8 +30,8 @@ const (
 
 var scenarios = []Scenario{ScenarioImage, ScenarioRack, ScenarioBMC, ScenarioHang}
 
-// mended tells whether the fault ends.
-func (c Scenario) mended() bool { return c == ScenarioImage || c == ScenarioRack }
+// repaired tells whether the fault ends.
+func (c Scenario) repaired() bool { return c == ScenarioImage || c == ScenarioRack }
 
 // faultAt is when the fault begins.
 func (c Scenario) faultAt() time.Duration {
@@ -67,9 +67,9 @@ func (o *Options) failureFaults() []error {
 		bad("--scenario %q: must be bad-image, dead-rack, flapping-bmc or hanging%s", o.Scenario, didYouMean(o.Scenario, scenarios))
 	}
 	switch at := o.Scenario.faultAt(); {
-	case !o.Scenario.mended() && o.FixedAfter != 0:
+	case !o.Scenario.repaired() && o.FixedAfter != 0:
 		bad("--fixed-after %v: goes with --scenario bad-image or dead-rack only", o.FixedAfter)
-	case o.Scenario.mended() && (o.FixedAfter <= at || o.FixedAfter > longestTrouble):
+	case o.Scenario.repaired() && (o.FixedAfter <= at || o.FixedAfter > longestTrouble):
 		bad("--fixed-after %v: must be above %v, when %s begins, and at most 10000h", o.FixedAfter, at, o.Scenario)
 	}
 	if o.Groups < 1 || o.Groups > maxParts {
@@ -99,7 +99,7 @@ func (o *Options) place(i int, h *host) {
 	}
 }
 
-// befalls lists what befalls the node of h from the begin.
+// befalls lists what befalls the node of h from the start.
 func (o *Options) befalls(h *host) []fakeironic.Fate {
 	switch {
 	case !h.broken || h.doomed:
@@ -110,7 +110,7 @@ func (o *Options) befalls(h *host) []fakeironic.Fate {
 	return slices.Repeat([]fakeironic.Fate{fakeironic.FateFail}, o.FailTries)
 }
 
-// beginFault and endFault are the two ends of a fault that is mended. While it lasts
+// beginFault and endFault are the two ends of a fault that is repaired. While it lasts
 // nobody can wait for a slot of use to a host that it has.
 func (s *sim) beginFault() error {
 	defect := fakeironic.Defect{Kind: fakeironic.DefectImage, Part: "image-1"}
@@ -121,7 +121,7 @@ func (s *sim) beginFault() error {
 }
 
 func (s *sim) endFault() error {
-	s.meter.fails.mended(s)
+	s.meter.fails.repaired(s)
 	return s.setDefects(false)
 }
 

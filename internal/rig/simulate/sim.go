@@ -158,7 +158,7 @@ func (s *sim) begin() {
 	for i, t := range s.opt.Troubles {
 		s.after(t.At, func() { s.befall(i) })
 	}
-	if s.opt.Scenario.mended() {
+	if s.opt.Scenario.repaired() {
 		s.after(s.opt.Scenario.faultAt(), func() { s.fail(s.beginFault()) })
 		s.after(s.opt.FixedAfter, func() { s.fail(s.endFault()) })
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 )
 
 // The picture: one panel of a fixed size, its lines named below each other under it.
@@ -41,7 +43,7 @@ func curves(results []Result) (lines []line, end time.Duration, high int) {
 		if r.LimitMode == limitAdaptive {
 			name += ", adaptive"
 		}
-		if r.Breaker == breakerOff {
+		if r.Breaker == breakerOff && r.Policy == measure.PolicyThrottle {
 			name += ", no breaker"
 		}
 		working, limit := make([]int, 0, bins), make([]int, 0, bins)

@@ -122,7 +122,7 @@ func (t *throttle) waiting() []int {
 			continue
 		}
 		out[i] = tenant.Waiting
-		if !queue.FailingOpen {
+		if queue.FailingHeld >= queue.FailingAllowed {
 			out[i] -= tenant.Failing // the cap keeps them from a slot
 		}
 	}

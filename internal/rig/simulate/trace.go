@@ -9,7 +9,7 @@ import (
 
 // point is what a picture and --csv show of a moment.
 type point struct {
-	after             time.Duration // the begin of the storm
+	after             time.Duration // the start of the storm
 	working, occupied int
 	limit             int // in force
 	booting           int // hosts at once

@@ -126,7 +126,7 @@ var breaks = []struct{ what, file, old, new string }{
 		"return l.failing >= l.cap && l.free <= l.healthy", "return false",
 	},
 	{
-		"whoever asks may take a free slot", "pkg/fairshare/turn.go",
+		"any host that asks may take a free slot", "pkg/fairshare/turn.go",
 		"\tif steps < strictSteps {\n\t\treturn false", "\tif steps < strictSteps {\n\t\treturn true",
 	},
 	{

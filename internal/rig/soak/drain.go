@@ -41,7 +41,7 @@ func (w *world) drain() {
 		w.failf("after %v of quiet not all hosts came to their end: %s", patience, w.left())
 	}
 	w.ending = true
-	long := w.seed%8 == 0 // whoever is silent is forgotten after an hour, at every 64th poll
+	long := w.seed%8 == 0 // a silent host is forgotten after an hour, at every 64th poll
 	if w.until(w.at + 10*time.Minute); long {
 		w.until(w.at + 80*time.Minute)
 	}
@@ -86,7 +86,7 @@ func (w *world) leaks(long bool) {
 	leads, gone := 0, 0
 	for _, h := range w.hosts {
 		// Who is refused and never asks again may keep its place for ever while nobody asks: its node was made
-		// anew, or the work that an earlier leader let it start has ended well meanwhile.
+		// again, or the work that an earlier leader let it start has ended well meanwhile.
 		if gone += h.life; !api.Reason(h.last).Yes() {
 			gone++
 		}

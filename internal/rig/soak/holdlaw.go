@@ -66,8 +66,8 @@ func (w *world) unsaved() {
 	}
 }
 
-// mended forgets a hold that success ends.
-func (h *host) mended(did ironic.Target, s ironic.State) {
+// repaired forgets a hold that success ends.
+func (h *host) repaired(did ironic.Target, s ironic.State) {
 	if h.hold == nil || s.Failed() {
 		return
 	}
@@ -80,7 +80,7 @@ func (h *host) mended(did ironic.Target, s ironic.State) {
 	}
 }
 
-// holdLaw: a host that is held gets no slot to begin again, whoever leads by now.
+// holdLaw: a host that is held gets no slot to begin again, by any leader.
 func (w *world) holdLaw(h *host, q api.Ask, n ironic.Node) {
 	if h.hold == nil || q.Op != api.OpInspect && q.Op != api.OpPrepare && q.Op != api.OpProvision {
 		return

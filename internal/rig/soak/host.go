@@ -20,7 +20,7 @@ type host struct {
 	bare            bool // it asks by its name alone, always
 	script          []api.Op
 	at              int // in script
-	life            int // grows when its node is made anew
+	life            int // grows when its node is made again
 	uuid            string
 	exists          bool
 	spec, tried     int // what its image is, and was when it last got a slot
@@ -157,7 +157,7 @@ func (w *world) reconcile(h *host) {
 	w.ask(h)
 }
 
-// advance moves the host on where its step is over, or mends the node where no work is needed for that. It
+// advance moves the host on where its step is over, or repairs the node where no work is needed for that. It
 // reports whether it has done something.
 func (w *world) advance(h *host, n ironic.Node) bool {
 	failed := n.State.Failed()

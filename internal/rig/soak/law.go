@@ -38,7 +38,7 @@ func (w *world) look(h *host, n ironic.Node) {
 	if h.working == "" || n.State.Busy() || n.State.Extra() {
 		return
 	}
-	h.mended(h.working, n.State)
+	h.repaired(h.working, n.State)
 	h.working, h.rested = "", w.at
 	if n.State.Failed() {
 		w.mark('x', uint64(h.n))
@@ -68,7 +68,7 @@ func (w *world) started(h *host, lawful bool) {
 	w.law()
 }
 
-// law is the limit, told so that limits may change: of the hosts that work on slots that were granted, whoever got
+// law is the limit, told so that limits may change: of the hosts that work on slots that were granted, the host that got
 // its slot last got it while all the others had theirs. So they are no more than the limit that was in force
 // then. Exempt are hosts that are not limited, slots that were not granted (foreign), those that were
 // written off since, and work that began without a yes. A host that another term had let start counts.

@@ -124,7 +124,7 @@ func (w *world) foreign(h *host) {
 	}
 }
 
-// remake takes a node out of Ironic, whatever it does, and makes it anew under the same name.
+// remake takes a node out of Ironic, whatever it does, and makes it again under the same name.
 func (w *world) remake(h *host, far bool, d time.Duration) {
 	if !h.exists {
 		return

@@ -20,7 +20,7 @@ const (
 	outages                  // nobody reaches Ironic
 	conductors               // a conductor is stopped or killed
 	foreigners               // somebody else starts work
-	remakes                  // nodes are deleted, and made anew under the same name
+	remakes                  // nodes are deleted, and made again under the same name
 	badStore                 // writes of holds are lost, torn, answered late, or kill the process
 	reloads                  // limits and the hold-off change while running
 	onHold                   // work is put on hold in its middle
@@ -37,7 +37,7 @@ const (
 
 var faultNames = [faultKinds]string{
 	"kills", "pauses", "cut from the API server", "cut from Ironic", "outages of Ironic", "conductors stopped", "work of others",
-	"nodes made anew", "writes of holds gone wrong", "settings reloaded", "work put on hold", "PUTs broken or doubled",
+	"nodes made again", "writes of holds gone wrong", "settings reloaded", "work put on hold", "PUTs broken or doubled",
 	"answers lost, asks doubled", "work failed, hung or without agent", "clocks apart", "slow polls", "asks by name alone",
 	"releases, trips, resets", "orderly ends",
 }
