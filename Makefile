@@ -125,7 +125,9 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # with it. What takes longest begins first.
 SEARCHES := ./internal/rig/simulate ./internal/rig/play ./pkg/admission ./pkg/ironic ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./internal/rig/ways ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
+UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
+# This one waits for polls of a real process, two minutes long, and begins first.
+WAITS := ./internal/rig/ways
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 
@@ -143,17 +145,17 @@ quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of t
 # make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server and no Kustomize, under the race detector
-	@echo "make test: searches and what is raced side by side; five to six minutes on two cores in a fresh clone; a package is shown when it is done"
+	@echo "make test: searches and what is raced side by side; four to six minutes on two cores in a fresh clone; a package is shown when it is done"
 	@$(MAKE) --no-print-directory -j 2 test-searches test-raced
 
 test-searches: $(TESTSUM)
-	$(GOTEST) -vet=off $(TESTFLAGS) $(SEARCHES) $(UNRACED)
+	$(GOTEST) -vet=off -p 3 $(TESTFLAGS) $(WAITS) $(SEARCHES) $(UNRACED)
 ifneq ($(RACE),)
 	$(GOTEST) $(RACE) -vet=off -short $(TESTFLAGS) $(SEARCHES)
 endif
 
 test-raced: $(TESTSUM)
-	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
+	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(WAITS) $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
 	  $(GOTEST) $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $$packages
 
 manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not

@@ -52,7 +52,7 @@ func open(t *testing.T, url string) *tab {
 			t.Errorf("the browser complains: %s", f)
 		}
 		for _, r := range b.requests {
-			if !strings.HasPrefix(r, url+"/") && !strings.HasPrefix(r, "data:,") && r != "about:blank" {
+			if !strings.HasPrefix(r, url+"/") && !strings.HasPrefix(r, "data:") && r != "about:blank" {
 				t.Errorf("a request to elsewhere: %s", r)
 			}
 		}
