@@ -46,7 +46,6 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset SCOPE", Short: "close a breaker",
 		Long: resetHelp, Example: "  ironic-throttle breakers reset group:rack1", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: to.complete(scopesOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reset := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
@@ -61,7 +60,6 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trip SCOPE", Short: "open a breaker",
 		Long: tripHelp, Example: "  ironic-throttle breakers trip ironic --for 2h", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: to.complete(scopesOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := request.Duration()
 			if err != nil {

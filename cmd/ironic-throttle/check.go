@@ -36,7 +36,6 @@ func (p *process) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check [NAMESPACE/NAME]", Short: "ask whether a host may start now; a yes takes a slot",
 		Long: checkHelp, Example: checkExample, Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: to.complete(hostsOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host, err := hostOf(&question, args)
 			if err != nil {
@@ -53,7 +52,7 @@ func (p *process) checkCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar((*string)(&question.Op), "op", "", "what it wants to do: "+strings.Join(texts(api.Ops()), ", ")+" (default from --bmh-state, else provision)")
+	fs.StringVar((*string)(&question.Op), "op", "", fmt.Sprintf("what it wants to do, one of %v (default from --bmh-state, else provision)", api.Ops()))
 	fs.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
 	fs.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
 	fs.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
@@ -62,7 +61,6 @@ func (p *process) checkCommand() *cobra.Command {
 	fs.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
 	fs.BoolVar(&question.DryRun, "dry-run", false, "take no slot: take, renew and end nothing")
 	p.remoteFlags(fs, &to)
-	completeWords(cmd, "op", api.Ops())
 	return cmd
 }
 

@@ -47,7 +47,6 @@ func (p *process) releaseCommand(to *remote) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "release HOST", Short: "let a held host be tried again",
 		Long: releaseHelp, Example: releaseExample, Args: cobra.ExactArgs(1),
-		ValidArgsFunction: to.complete(failedHostsOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			namespace, name, err := splitHost(args[0])
 			if err != nil {

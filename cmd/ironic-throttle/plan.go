@@ -77,7 +77,6 @@ func (p *process) planCommand() *cobra.Command {
 	for _, other := range []string{"export", "server", "token-file", "ca-file"} {
 		cmd.MarkFlagsMutuallyExclusive("state", other)
 	}
-	completeFlag(cmd, "explain", f.to.complete(anyHostOf))
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +42,5 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts whose last answer had this `reason`")
 	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
-	completeWords(cmd, "reason", slices.DeleteFunc(api.Reasons(), api.Reason.Yes))
 	return cmd
 }

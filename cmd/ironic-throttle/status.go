@@ -63,7 +63,6 @@ func (p *process) statusCommand() *cobra.Command {
 	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
 	fs.DurationVar(&view.interval, "interval", view.interval, "pause between two refreshes of --watch")
 	p.Output(fs, &view.wide)
-	completeWords(cmd, "output", []string{"text", "wide", "json"})
 	p.remoteFlags(fs, &view.to)
 	return cmd
 }

@@ -24,7 +24,6 @@ func (p *process) whyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "why HOST", Short: "tell why a host waits, and what can be done",
 		Long: whyHelp, Example: whyExample, Args: cobra.ExactArgs(1),
-		ValidArgsFunction: to.complete(anyHostOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			namespace, name, err := splitHost(args[0])
 			if err != nil {
