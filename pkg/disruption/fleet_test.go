@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime/metrics"
 	"testing"
@@ -52,8 +53,12 @@ func fleet(seed uint64, hosts, pods int) *lab {
 			node = r.IntN(max(1, hosts/4)) // a quarter of the hosts has most pods
 		}
 		p := l.pod(fmt.Sprintf("p-%d", i), node, pick(r, "100m", "250m", "500m", "1"))
-		p.Labels, p.DoNotDisrupt = map[string]string{"app": fmt.Sprintf("app-%d", r.IntN(800))}, r.IntN(300) == 0
-		own := corev1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}, TopologyKey: hostname}
+		app := map[string]string{"app": fmt.Sprintf("app-%d", r.IntN(800))}
+		p.Labels, p.DoNotDisrupt = maps.Clone(app), r.IntN(300) == 0
+		if r.IntN(4) == 0 { // of a StatefulSet
+			p.Labels["statefulset.kubernetes.io/pod-name"] = p.Name
+		}
+		own := corev1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{MatchLabels: app}, TopologyKey: hostname}
 		switch r.IntN(40) {
 		case 0:
 			p.NodeSelector = map[string]string{"zone": pick(r, "a", "b", "c")}
@@ -64,7 +69,7 @@ func fleet(seed uint64, hosts, pods int) *lab {
 		case 3, 4, 5, 6:
 			p.DaemonSet = true
 		case 7, 8, 9, 10:
-			p.Spread = spreadOf(p.Labels, pick(r, hostname, zoneLabel), 5)
+			p.Spread = spreadOf(app, pick(r, hostname, zoneLabel), 5)
 		case 11:
 			own.TopologyKey = zoneLabel
 			p.Affinity = []corev1.PodAffinityTerm{own}
