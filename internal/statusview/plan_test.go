@@ -68,6 +68,15 @@ EXCLUDED  FIRST CONDITION THAT IS NOT MET  WHICH
 	}
 }
 
+// Where there is nothing to run, nothing says so.
+func TestAPlanWithoutCommandsNamesNone(t *testing.T) {
+	p := examplePlan()
+	p.Actions[0].Commands = nil
+	if got := Plan(p, 0); strings.Contains(got, "Run") || strings.Contains(got, "kubectl") {
+		t.Error(got)
+	}
+}
+
 // On a narrow terminal only commands are longer than its lines: they can be pasted.
 func TestPlanOfANarrowTerminal(t *testing.T) {
 	for _, width := range []int{1, 10, 20, 30, 80, 200} {
