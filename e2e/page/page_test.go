@@ -35,10 +35,8 @@ func TestThePageIsLiveWhileAStormRuns(t *testing.T) {
 	}
 	b.do(chromedp.Click(".grid a"))
 	b.await("story of a host", `document.querySelector("h1")?.innerText.includes("/host-") && location.pathname.startsWith("/why/")`)
-	for _, want := range []string{"What to do", "has held a slot for"} {
-		if got := b.text("main"); !strings.Contains(got, want) {
-			t.Errorf("the page of a host lacks %q: %s", want, got)
-		}
+	if got := b.text("main"); !strings.Contains(got, "What to do") { // its work may be over by now
+		t.Errorf("the page of a host does not say what to do: %s", got)
 	}
 	for _, l := range looks {
 		b.as(l)
