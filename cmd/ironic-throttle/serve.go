@@ -92,10 +92,7 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	// The listeners are open: who comes now is served as soon as Run does.
-	err = cli.WriteReadyFile(readyFile, addresses{
-		API: throttle.URL(), Local: throttle.LocalURL(), Health: throttle.HealthURL(), Metrics: throttle.MetricsURL(),
-		Gateway: throttle.GatewayURL(),
-	})
+	err = cli.WriteReadyFile(readyFile, throttle.Addresses())
 	if err != nil {
 		stop() // Run closes what New has opened
 		return cli.Exit(cli.WrongUse, errors.Join(err, throttle.Run(ctx)))
@@ -117,15 +114,6 @@ func limitMemory(log *slog.Logger) {
 	}
 	debug.SetMemoryLimit(most / 10 * 9)
 	log.Info("memory limit set", "from", file, "limit", most/10*9)
-}
-
-// addresses are where the throttle can be reached.
-type addresses struct {
-	API     string `json:"api"`
-	Local   string `json:"local,omitempty"`
-	Health  string `json:"health,omitempty"`
-	Metrics string `json:"metrics,omitempty"`
-	Gateway string `json:"gateway,omitempty"`
 }
 
 // logger writes to stderr, so that stdout stays what was asked for.

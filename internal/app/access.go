@@ -51,11 +51,3 @@ func certificates(name, dir string, a config.Access, now func() time.Time, log *
 	conf := &tls.Config{MinVersion: a.MinVersion(), CipherSuites: a.Ciphers, NextProtos: []string{"http/1.1"}}
 	return httpserve.Certificates{Name: name, Dir: dir, TLS: conf, Log: log, Now: now}
 }
-
-// scheme is how a listener is spoken to.
-func (d *door) scheme() string {
-	if d.cert != nil {
-		return "https"
-	}
-	return "http"
-}

@@ -18,13 +18,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
-	"github.com/ironic-throttle/ironic-throttle/internal/parts"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -65,19 +67,20 @@ type Options struct {
 // once, also when it is not wanted any more: Run closes what New has opened.
 // All other methods are safe for concurrent use, from New on.
 type App struct {
-	log        *slog.Logger
-	level      *slog.LevelVar // nil: it never changes
-	version    string
-	now        func() time.Time
-	client     *ironic.Client
-	controller *admission.Controller
-	poller     *ironic.Poller
-	server     *server.Server
-	listeners  listeners
-	reload     *config.Sources // nil: no reload
-	holds      *store.Keeper
-	nodes      *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
-	gatewayPart
+	log         *slog.Logger
+	level       *slog.LevelVar // nil: it never changes
+	version     string
+	now         func() time.Time
+	client      *ironic.Client
+	controller  *admission.Controller
+	poller      *ironic.Poller
+	server      *server.Server
+	listeners   listeners
+	reload      *config.Sources // nil: no reload
+	holds       *store.Keeper
+	nodes       *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
+	gateway     *gateway.Gateway     // nil: none
+	gatewayCert *httpserve.InUse
 	kubePart
 	operatorPart
 	accessPart
@@ -230,72 +233,50 @@ func (a *App) decider() decision {
 	return clusterhosts.Told{Controller: a.controller, Hosts: a.hosts}
 }
 
-// stopTimeout bounds the end of all parts together. The servers take up to 4 s
-// of it for requests in flight.
-const stopTimeout = 4800 * time.Millisecond
-
 // pollTimeout bounds a whole poll: a minute, or what the settings give a slow
 // Ironic.
 func pollTimeout(c config.Config) time.Duration {
 	return max(time.Minute, c.View.MaxStale, 2*config.IronicTimeout)
 }
 
-// Run decides, serves and watches the config file until ctx ends or one of these
-// fails, then stops them in the opposite order: what is asked already is still
-// answered. It returns within 5 s of the end of ctx, 10 s with a cluster: nil, or what
-// went wrong, each error with the name of its part.
+// Run decides, serves and watches the config file until ctx ends or one of these fails, then all of them end: what is
+// asked already is still answered. It returns within 5 s of the end of ctx: nil, or what went wrong, with the name of its part.
 func (a *App) Run(ctx context.Context) error {
 	if a.ran.Swap(true) {
 		return errors.New("app: Run was called before")
 	}
 	a.tellStart()
-	decision := parts.Part{Name: "decision", Run: a.decide}
-	if a.cluster != nil {
-		decision.Grace = decisionGrace
-	}
-	all := []parts.Part{
-		{Name: "ironic connections", Run: func(ctx context.Context) error {
-			<-ctx.Done()
-			a.nodes.Close()
-			a.client.Close()
-			return nil
-		}},
-		{Name: "config watch", Run: a.watch}, // also of a process that stands by: the mode is its off-switch
-		decision,
-	}
+	all, ctx := errgroup.WithContext(ctx)
+	part(ctx, all, "config watch", a.watch) // also of a process that stands by: the mode is its off-switch
+	part(ctx, all, "decision", a.decide)
 	if a.finder != nil {
-		all = append(all, parts.Part{Name: "place of Ironic", Run: a.finder.Run})
+		part(ctx, all, "place of Ironic", a.finder.Run)
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
-		all = append(all, parts.Part{Name: "server", Run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
+		part(ctx, all, "server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) })
 	}
 	if a.gateway != nil {
-		all = append(all, parts.Part{Name: "gateway", Run: a.serveGateway})
+		part(ctx, all, "gateway", a.serveGateway)
 	}
-	err := parts.Run(ctx, stopTimeout, all...)
+	err := all.Wait()
+	a.nodes.Close()
+	a.client.Close()
 	a.log.Info("stopped", "clean", err == nil)
 	return err
+}
+
+// part runs a part of a group, whose errors have its name.
+func part(ctx context.Context, of *errgroup.Group, name string, run func(context.Context) error) {
+	of.Go(func() error {
+		if err := run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
 }
 
 // API is the handler of /v1 and the page.
 func (a *App) API() http.Handler { return a.server.API() }
 
-// URL is where the API and the page are, such as http://127.0.0.1:8087; "" when
-// they are not served.
-func (a *App) URL() string { return urlOf(a.api.scheme(), a.listeners.API) }
-
-// LocalURL is where the API and the page are for everybody on this machine; "" when they
-// are not served so.
-func (a *App) LocalURL() string { return urlOf("http", a.listeners.Local) }
-
-// MetricsURL is where /metrics is; "" when it is not served.
-func (a *App) MetricsURL() string { return urlOf(a.metrics.scheme(), a.listeners.Metrics) }
-
-// HealthURL is where /healthz and /readyz are; "" when they are not served.
-func (a *App) HealthURL() string { return urlOf("http", a.listeners.Health) }
-
 // Status is what GET /v1/status shows now.
 func (a *App) Status() api.Status { return a.server.Status() }
-
-// IronicStats counts what Ironic was asked since New.
-func (a *App) IronicStats() ironic.Stats { return a.client.Stats() }

@@ -2,13 +2,11 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"log/slog"
 	"net/http"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
-	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -32,7 +30,6 @@ func (a *App) newGateway(o Options) (err error) {
 	if a.gatewayCert, err = files.Open(); err != nil {
 		return err
 	}
-	a.gatewayTLS = a.gatewayCert.Config()
 	a.gateway, err = gateway.New(gateway.Options{
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
@@ -53,15 +50,7 @@ func (a *App) serveGateway(ctx context.Context) error {
 		a.gateway.Close()
 		return nil
 	}
-	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
-}
-
-// GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.
-func (a *App) GatewayURL() string {
-	if a.gatewayTLS != nil {
-		return urlOf("https", a.listeners.gateway)
-	}
-	return urlOf("http", a.listeners.gateway)
+	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayCert.Config())
 }
 
 // GatewayStats counts what went through the gateway; zero without one.
@@ -70,11 +59,4 @@ func (a *App) GatewayStats() gateway.Stats {
 		return gateway.Stats{}
 	}
 	return a.gateway.Stats()
-}
-
-// gatewayPart keeps the gateway's fields of App together.
-type gatewayPart struct {
-	gateway     *gateway.Gateway
-	gatewayTLS  *tls.Config
-	gatewayCert *httpserve.InUse
 }

@@ -132,8 +132,8 @@ func TestGatewayAndHoldsKnowWhoLeads(t *testing.T) {
 			r.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
 			w := httptest.NewRecorder()
 			s.app.gateway.ServeHTTP(w, r)
-			if asked := s.app.IronicStats().Requests() > 0; w.Code != want || asked && mode == config.Enforce {
-				t.Errorf("%s: %d %s, Ironic was asked %+v", mode, w.Code, w.Body, s.app.IronicStats())
+			if asked := s.app.client.Stats().Requests() > 0; w.Code != want || asked && mode == config.Enforce {
+				t.Errorf("%s: %d %s, Ironic was asked %+v", mode, w.Code, w.Body, s.app.client.Stats())
 			}
 		})
 	}

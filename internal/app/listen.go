@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 )
 
@@ -52,16 +53,26 @@ func listen(ctx context.Context, c config.Config) (listeners, error) {
 	return listeners{}, errors.Join(errs...)
 }
 
-// addressOf is where l listens, as it is: [::]:9441 is every address there is.
-func addressOf(l net.Listener) string {
-	if l == nil {
-		return ""
-	}
-	return l.Addr().String()
+// Addresses are the URLs of what is served; "" where something is not.
+type Addresses struct {
+	API     string `json:"api"`             // and the page
+	Local   string `json:"local,omitempty"` // the same, for everybody on this machine
+	Health  string `json:"health,omitempty"`
+	Metrics string `json:"metrics,omitempty"`
+	Gateway string `json:"gateway,omitempty"` // what BMO's IRONIC_ENDPOINT may name, less /v1
 }
 
-// urlOf is how to reach l from this machine.
-func urlOf(scheme string, l net.Listener) string {
+// Addresses are how to reach a from this machine.
+func (a *App) Addresses() Addresses {
+	l := a.listeners
+	return Addresses{
+		API: urlOf(a.api.cert, l.API), Local: urlOf(nil, l.Local), Health: urlOf(nil, l.Health),
+		Metrics: urlOf(a.metrics.cert, l.Metrics), Gateway: urlOf(a.gatewayCert, l.gateway),
+	}
+}
+
+// urlOf is how to reach l, which has that certificate; nil: none.
+func urlOf(cert *httpserve.InUse, l net.Listener) string {
 	if l == nil {
 		return ""
 	}
@@ -72,5 +83,8 @@ func urlOf(scheme string, l net.Listener) string {
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return scheme + "://" + net.JoinHostPort(host, port)
+	if cert != nil {
+		return "https://" + net.JoinHostPort(host, port)
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }

@@ -150,8 +150,8 @@ func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
 	}, func(s *stage) {
 		const fault = "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT) does not exist"
 		s.pass(5 * time.Minute)
-		if a := s.ask("host-1"); a.Ready || s.app.IronicStats().Requests() != 0 {
-			t.Errorf("%+v, %d requests to Ironic", a, s.app.IronicStats().Requests())
+		if a := s.ask("host-1"); a.Ready || s.app.client.Stats().Requests() != 0 {
+			t.Errorf("%+v, %d requests to Ironic", a, s.app.client.Stats().Requests())
 		}
 		s.warns(fault)
 		if status := s.app.Status(); !strings.Contains(status.Headline, fault) || !strings.Contains(status.View.LastError, fault) {

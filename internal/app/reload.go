@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
 // force is what is in force: an immutable value, replaced by each reload.
@@ -43,17 +42,8 @@ func (a *App) tellStart() {
 	}
 	a.log.Info("settings in force that are not defaults", attrs...)
 	f.tell(a.log)
-	a.log.Info("listening", "api", addressOf(a.listeners.API), "health", addressOf(a.listeners.Health), "metrics", addressOf(a.listeners.Metrics))
-	if url := a.LocalURL(); url != "" {
-		a.log.Info("API open without a token on loopback", "url", url)
-	}
-	if a.gateway != nil {
-		a.log.Info("gateway listening", "url", a.GatewayURL())
-	}
-	if few := httpserve.Descriptors(); httpserve.ConnsWithin(few) < httpserve.MaxConns {
-		a.log.Warn("few descriptors (ulimit -n): listeners take fewer connections",
-			"descriptors", few, "connections", httpserve.ConnsWithin(few))
-	}
+	at := a.Addresses()
+	a.log.Info("listening", "api", at.API, "local", at.Local, "health", at.Health, "metrics", at.Metrics, "gateway", at.Gateway)
 }
 
 // watch applies each change of the config file; without one it returns at once.

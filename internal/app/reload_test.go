@@ -99,9 +99,9 @@ func TestHotReloadOfTimes(t *testing.T) {
 		text = limit + "pollInterval: 1m"
 		file.Store(&text)
 		s.pass(time.Minute)
-		before := s.app.IronicStats().Requests()
+		before := s.app.client.Stats().Requests()
 		s.pass(5 * time.Minute)
-		if asked := s.app.IronicStats().Requests() - before; asked < 4 || asked > 20 {
+		if asked := s.app.client.Stats().Requests() - before; asked < 4 || asked > 20 {
 			t.Errorf("Ironic was asked %d times in 5 minutes", asked)
 		}
 	})

@@ -81,20 +81,20 @@ func TestOverSockets(t *testing.T) {
 		c.Listen = config.Listen{API: "127.0.0.1:0", Local: "127.0.0.1:0", Health: ":0", Metrics: "127.0.0.1:0"}
 	})
 	end := run(t, a)
-	client, err := api.NewClient(a.URL())
+	client, err := api.NewClient(a.Addresses().API)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if answer, err := client.IsReady(t.Context(), api.Ask{Name: "host", Op: api.OpProvision}); err != nil || answer.Reason != api.ReasonStarting {
 		t.Errorf("%+v, %v, want starting", answer, err)
 	}
-	if _, body := askAs(t, "", "GET", a.LocalURL()+"/v1/isready"); !strings.Contains(body, "starting") || a.LocalURL() == a.URL() {
-		t.Errorf("local API at %s: %q", a.LocalURL(), body)
+	if _, body := askAs(t, "", "GET", a.Addresses().Local+"/v1/isready"); !strings.Contains(body, "starting") || a.Addresses().Local == a.Addresses().API {
+		t.Errorf("local API at %s: %q", a.Addresses().Local, body)
 	}
-	if _, body := askAs(t, "", "GET", a.HealthURL()+"/readyz"); body != "ok\n" || !strings.HasPrefix(a.HealthURL(), "http://127.0.0.1:") {
-		t.Errorf("readyz at %s: %q", a.HealthURL(), body)
+	if _, body := askAs(t, "", "GET", a.Addresses().Health+"/readyz"); body != "ok\n" || !strings.HasPrefix(a.Addresses().Health, "http://127.0.0.1:") {
+		t.Errorf("readyz at %s: %q", a.Addresses().Health, body)
 	}
-	_, metrics := askAs(t, "", "GET", a.MetricsURL()+"/metrics")
+	_, metrics := askAs(t, "", "GET", a.Addresses().Metrics+"/metrics")
 	for _, want := range []string{
 		`ironic_throttle_ironic_requests_total{kind="newest"} 1`, `ironic_throttle_ironic_polls_total{result="complete"} 1`,
 		`ironic_throttle_ironic_poll_duration_seconds_count 1`, `ironic_throttle_slots_limit 20`, "go_goroutines ",
@@ -119,8 +119,8 @@ func TestNoPageOfAnotherSiteUsesALoopbackListener(t *testing.T) {
 	})
 	defer run(t, a)()
 	for _, row := range []struct{ url, method, path string }{
-		{a.URL(), "POST", "/v1/breakers/ironic/trip"}, {a.URL(), "GET", "/v1/status"}, {a.LocalURL(), "GET", "/v1/status"},
-		{a.GatewayURL(), "GET", "/v1/nodes"}, {a.GatewayURL(), "PUT", "/v1/nodes/x/states/provision"},
+		{a.Addresses().API, "POST", "/v1/breakers/ironic/trip"}, {a.Addresses().API, "GET", "/v1/status"}, {a.Addresses().Local, "GET", "/v1/status"},
+		{a.Addresses().Gateway, "GET", "/v1/nodes"}, {a.Addresses().Gateway, "PUT", "/v1/nodes/x/states/provision"},
 	} {
 		for host, own := range map[string]bool{"evil.example:8087": false, "127.0.0.1:1": true, "LocalHost:8087": true} {
 			code, body := askAs(t, host, row.method, row.url+row.path)
@@ -130,7 +130,7 @@ func TestNoPageOfAnotherSiteUsesALoopbackListener(t *testing.T) {
 		}
 	}
 	// Nothing can be changed there, and proxies in front pass on the names of their own.
-	for _, url := range []string{a.HealthURL() + "/healthz", a.MetricsURL() + "/metrics"} {
+	for _, url := range []string{a.Addresses().Health + "/healthz", a.Addresses().Metrics + "/metrics"} {
 		if code, body := askAs(t, "metrics.example", "GET", url); code != http.StatusOK {
 			t.Errorf("%s: %d %s", url, code, body)
 		}

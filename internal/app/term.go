@@ -3,18 +3,11 @@ package app
 import (
 	"context"
 	"sync"
-	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
-	"github.com/ironic-throttle/ironic-throttle/internal/parts"
 )
-
-// termGrace bounds the end of what a term runs: the last save above all.
-const termGrace = 3 * time.Second
-
-// decisionGrace is what the end of the decision has for itself where the cluster is written to: servers that wait for an Ironic
-// that hangs must not keep the Lease from being given up.
-const decisionGrace = termGrace + 2*time.Second
 
 // decide is the part that decides: all the time, or as long as this replica leads.
 func (a *App) decide(ctx context.Context) error {
@@ -49,20 +42,18 @@ func (a *App) term(ctx context.Context) error {
 		return err
 	}
 	a.begun.Store(true)
-	all := []parts.Part{
-		{Name: "holds", Run: a.holds.Run},
-		{Name: "poller", Run: a.poller.Run},
-		{Name: "log", Run: func(ctx context.Context) error { return decisionlog.Watch(ctx, a.log, a.now, a.controller) }},
-	}
+	all, ctx := errgroup.WithContext(ctx)
+	part(ctx, all, "holds", a.holds.Run)
+	part(ctx, all, "poller", a.poller.Run)
+	part(ctx, all, "log", func(ctx context.Context) error { return decisionlog.Watch(ctx, a.log, a.now, a.controller) })
 	if a.directory != nil {
-		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run},
-			parts.Part{Name: "settings of others", Run: a.runOthers})
-		if a.hosts.Recorder != nil {
-			all = append(all, parts.Part{Name: "events", Run: a.hosts.Recorder.Run})
-		}
+		part(ctx, all, "annotations", a.runAnnotations)
+		part(ctx, all, "hosts", a.directory.Run)
+		part(ctx, all, "settings of others", a.runOthers)
+		part(ctx, all, "events", a.hosts.Recorder.Run)
 	}
 	if a.execution != nil {
-		all = append(all, parts.Part{Name: "planned work", Run: a.execution.Run})
+		part(ctx, all, "planned work", a.execution.Run)
 	}
-	return parts.Run(ctx, termGrace, all...)
+	return all.Wait()
 }

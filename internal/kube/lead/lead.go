@@ -158,11 +158,16 @@ func (e *Elector) lose(why string) {
 	}
 }
 
+// releaseTimeout keeps an API server that hangs from holding up the end of the process.
+const releaseTimeout = 3 * time.Second
+
 // release gives the Lease up where our term ends in order.
 func (e *Elector) release(ctx context.Context) {
 	if e.term == nil || e.over != "" {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
 	r, _, err := e.lease.Get(ctx)
 	if err == nil && r.HolderIdentity == e.o.Identity {
 		now := metav1.NewTime(e.o.Clock())

@@ -87,7 +87,6 @@ var table = map[string]imports{
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
 	"internal/gateway/classify": {house: []string{"pkg/ironic"}, tests: []string{"internal/gateway", "pkg/admission", "pkg/api"}},
-	"internal/parts":            {},
 	"internal/planner":          {house: []string{"pkg/disruption", "pkg/api"}},
 	"internal/decisionlog":      {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
@@ -98,11 +97,12 @@ var table = map[string]imports{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/planner", "internal/server", "internal/store",
 			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/execute", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/workload",
 			"pkg/admission", "pkg/disruption", "pkg/disruption/budget", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
-		tests: []string{"internal/rig/child"},
+		tests:   []string{"internal/rig/child"},
+		outside: []string{"golang.org/x/sync/errgroup"},
 	},
 	"internal/kube": {house: []string{"internal/kube/objects"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/objects": {

@@ -128,10 +128,11 @@ func (s *stage) announcement() string {
 	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s, via %s; one second plays %s\nIronic:   %s/v1 (fake; truth at %s/fake/truth)\n",
 		o.Hosts, o.Limit, o.Workers, o.Policy, o.Via, time.Duration(o.Speed*float64(time.Second)), s.url, s.url)
 	if s.app != nil {
-		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", s.app.URL(), s.app.URL(), s.app.MetricsURL())
+		at := s.app.Addresses()
+		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", at.API, at.API, at.Metrics)
 	}
 	if o.Via == measure.ViaGateway {
-		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", s.app.GatewayURL())
+		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", s.app.Addresses().Gateway)
 	}
 	return text
 }

@@ -106,7 +106,7 @@ func (s *stage) newOperator() error {
 // endpoint is IRONIC_ENDPOINT of the operator.
 func (s *stage) endpoint() string {
 	if s.opt.Via == measure.ViaGateway {
-		return s.app.GatewayURL()
+		return s.app.Addresses().Gateway
 	}
 	return s.url
 }
@@ -118,7 +118,7 @@ func (s *stage) rule(c *bmo.Client) (bmo.Capacity, error) {
 	case s.opt.Via == measure.ViaGateway:
 		return bmo.BuiltIn(c, farAbove), nil
 	}
-	asker, err := api.NewClient(s.app.URL())
+	asker, err := api.NewClient(s.app.Addresses().API)
 	if err != nil {
 		return nil, err
 	}
