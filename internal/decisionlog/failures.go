@@ -41,13 +41,7 @@ func logFailed(log *slog.Logger, n admission.FailureNotice) {
 }
 
 // hostArgs name a host as commands take it.
-func hostArgs(h api.Hold) []any {
-	name := h.Name
-	if h.Namespace != "" {
-		name = h.Namespace + "/" + name
-	}
-	return []any{"host", name, "node", h.NodeUUID}
-}
+func hostArgs(h api.Hold) []any { return []any{"host", h.Host(), "node", h.NodeUUID} }
 
 // holdEnds explains each of api.HoldEnds.
 var holdEnds = map[string]string{

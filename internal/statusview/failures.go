@@ -120,7 +120,7 @@ func Holds(h api.Holds, width int) string {
 		case x.Released:
 			text = "released"
 		}
-		t.row(holdName(x), x.Kind, api.Instant(x.Since), text, x.Episode, fmt.Sprint(x.Failures))
+		t.row(x.Host(), x.Kind, api.Instant(x.Since), text, x.Episode, fmt.Sprint(x.Failures))
 	}
 	text := "off"
 	if timeout, err := time.ParseDuration(h.Timeout); err == nil && timeout > 0 {
@@ -145,17 +145,9 @@ func Holds(h api.Holds, width int) string {
 	return p.String()
 }
 
-// holdName is what the command takes to release x.
-func holdName(x api.Hold) string {
-	if x.Namespace == "" {
-		return cmp.Or(x.Name, x.NodeUUID)
-	}
-	return x.Namespace + "/" + x.Name
-}
-
 // Release returns what a release did as plain text.
 func Release(a api.ReleaseAnswer) string {
-	return fields("host", holdName(a.Hold), "released", yesNo(a.Released), "message", a.Message)
+	return fields("host", a.Hold.Host(), "released", yesNo(a.Released), "message", a.Message)
 }
 
 // BreakerChange returns what a reset or trip did as plain text.

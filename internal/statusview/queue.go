@@ -59,7 +59,7 @@ func (p *page) hosts(header string, q api.PoolQueue, most int) {
 	shown := q.Hosts[:min(len(q.Hosts), most)]
 	for _, h := range shown {
 		t.row(nonZero(h.Position), cmp.Or(hostName(h.Name), h.NodeUUID), nonZero(h.Errors), string(h.Reason), age(h.WaitedSeconds),
-			expected(h))
+			h.Expected())
 	}
 	p.table(t, max(0, cmp.Or(q.Matching, q.Waiting)-len(shown)), "hosts", nil)
 }
@@ -69,17 +69,4 @@ func nonZero(n int) string {
 		return ""
 	}
 	return fmt.Sprint(n)
-}
-
-// expected says when h may have its turn: half of such hosts and 90 %.
-func expected(h api.QueuedHost) string {
-	switch {
-	case h.Position == 0:
-		return ""
-	case h.ExpectSeconds == nil:
-		return "not known yet"
-	case h.AtMostSeconds != nil && *h.AtMostSeconds > *h.ExpectSeconds:
-		return "in " + age(*h.ExpectSeconds) + " to " + age(*h.AtMostSeconds)
-	}
-	return "in " + age(*h.ExpectSeconds)
 }

@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Holds is the body of GET /v1/holds: the failed hosts that are left alone for a human to look at, and the pools in
 // which too many have failed (docs/behaviour.md).
@@ -37,6 +40,14 @@ type Hold struct {
 	Until    time.Time `json:"until,omitzero"` // zero: not held at all
 	// RemainingSeconds is 0 when it is not held.
 	RemainingSeconds float64 `json:"remainingSeconds"`
+}
+
+// Host is what commands call it: NAMESPACE/NAME, or the name or UUID of a node that BMO did not name.
+func (h Hold) Host() string {
+	if h.Namespace == "" {
+		return cmp.Or(h.Name, h.NodeUUID)
+	}
+	return h.Namespace + "/" + h.Name
 }
 
 // PoolFailures shows how far a pool is from being paused.

@@ -80,6 +80,19 @@ type QueuedHost struct {
 	AtMostSeconds *float64 `json:"atMostSeconds,omitempty"`
 }
 
+// Expected says when h may have its turn: half of all hosts in its place, and 90 %. It is empty where h is not in line.
+func (h QueuedHost) Expected() string {
+	switch {
+	case h.Position == 0:
+		return ""
+	case h.ExpectSeconds == nil:
+		return "not known yet"
+	case h.AtMostSeconds != nil && *h.AtMostSeconds > *h.ExpectSeconds:
+		return "in " + Seconds(*h.ExpectSeconds) + " to " + Seconds(*h.AtMostSeconds)
+	}
+	return "in " + Seconds(*h.ExpectSeconds)
+}
+
 // Turns counts what the queues of all pools did since the start.
 type Turns struct {
 	// Waits is the histogram of the time from a host's entry to its grant.
