@@ -227,7 +227,7 @@ type decision interface {
 
 // decider is the Controller, or what tells hosts its answers too.
 func (a *App) decider() decision {
-	if a.hosts == nil || a.hosts.Recorder == nil {
+	if a.hosts == nil {
 		return a.controller
 	}
 	return clusterhosts.Told{Controller: a.controller, Hosts: a.hosts}

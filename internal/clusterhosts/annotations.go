@@ -1,7 +1,6 @@
 package clusterhosts
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,9 +8,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // Changed takes a change that the watch has seen, as hosts.Options has it: old is nil for a host that is new, now for
@@ -23,20 +20,18 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 		h.Recorder.Forget(old.Namespace, old.Name)
 		return
 	}
-	first := old == nil
-	if first {
+	if old == nil {
 		old = &hosts.Host{Host: admission.Host{Bare: now.Bare}}
 	}
 	if old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
-		h.Recorder.Note(now.Namespace, now.Name, tell.AnnotationIgnored, faultOf(now.Holdoff)) // the status is for others
 	}
 	// Who deletes a Machine takes the image from its host first.
 	if now.Left && !old.Left || now.Bare && !old.Bare {
 		h.Decision.HostLeft(h.now(), now.Host)
 	}
 	if now.Release != "" && old.Release != now.Release {
-		h.release(now, first)
+		h.release(now)
 	}
 }
 
@@ -67,19 +62,12 @@ func faultOf(text string) string {
 }
 
 // release lets a host go whose annotation names its episode. An annotation that comes before we know of the failure
-// counts when the host asks. Of those that were there when the host was first seen only those with an effect are
-// told: most are old.
-func (h *Hosts) release(host *hosts.Host, first bool) {
+// counts when the host asks.
+func (h *Hosts) release(host *hosts.Host) {
 	answer, err := h.Decision.ReleaseHold(h.now(), host.Namespace, host.Name, host.Release)
-	switch other := new(api.EpisodeError); {
-	case errors.As(err, &other):
-		if !first {
-			h.Recorder.Note(host.Namespace, host.Name, tell.ReleaseRefused, "Release refused: the present episode is "+other.Present)
-		}
-	case err == nil && answer.Released:
+	if err == nil && answer.Released {
 		h.log.Info("hold released by annotation", "host", host.Namespace+"/"+host.Name, "episode", host.Release)
 		h.HoldChanged()
-		h.Recorder.Released(host.Namespace, host.Name, "annotation")
 	}
 }
 

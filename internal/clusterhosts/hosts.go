@@ -28,7 +28,7 @@ type Directory interface {
 // is no cluster.
 type Hosts struct {
 	Directory Directory
-	Recorder  *tell.Recorder // nil: hosts are told nothing
+	Recorder  *tell.Recorder
 	Decision  *admission.Controller
 	// HoldChanged is called when an annotation has released a hold.
 	HoldChanged func()
@@ -100,7 +100,7 @@ func (h *Hosts) Warnings() []string {
 	return append(out, h.faults()...)
 }
 
-// Told is the decision whose answers hosts are told by Events. Hosts must have a Recorder.
+// Told is the decision whose answers hosts are told by Events.
 type Told struct {
 	*admission.Controller
 	Hosts *Hosts
@@ -120,15 +120,6 @@ func (d Told) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Ans
 	answer, pass := d.Controller.Forward(now, ask, target)
 	d.Hosts.tell(ask, answer)
 	return answer, pass
-}
-
-// ReleaseHold is Controller's.
-func (d Told) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
-	answer, err := d.Controller.ReleaseHold(now, namespace, name, episode)
-	if err == nil && answer.Released {
-		d.Hosts.Recorder.Released(answer.Hold.Namespace, answer.Hold.Name, "hand")
-	}
-	return answer, err
 }
 
 // tell lets the owner of a host see an answer to it.

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // twoHosts is a directory: lab was moved to ns-02, and a new one has its old name.
@@ -65,11 +66,10 @@ func TestAMovedHostIsFoundByItsNode(t *testing.T) {
 	}
 }
 
-// Hold-offs of hosts are above those of the settings. What cannot be read is in the status, and an Event for the owner
-// of the host, who sees neither that nor our log.
+// Hold-offs of hosts are above those of the settings. What cannot be read is in the status.
 func TestHoldoffsOfHosts(t *testing.T) {
 	h := New(time.Now, slog.New(slog.DiscardHandler))
-	h.Directory, h.Recorder = twoHosts{}, tell.New(tell.Options{Now: time.Now})
+	h.Directory = twoHosts{}
 	settings := map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour}
 	before := map[string]*hosts.Host{}
 	asks := func(name, holdoff string) {
@@ -80,21 +80,17 @@ func TestHoldoffsOfHosts(t *testing.T) {
 	}
 	for _, step := range []struct {
 		host, text string
-		events     int
 		want       map[string]time.Duration // besides b
 	}{
-		{"a", "", 0, map[string]time.Duration{"metal3/a": time.Hour}},
-		{"a", "48h", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
-		{"c", "0", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/c": 0}},
-		{"c", "soon", 1, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
-		{"c", "", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
-		{"a", "876000h", 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}}, // others would be paused with it, by MAX_FAILED
+		{"a", "", map[string]time.Duration{"metal3/a": time.Hour}},
+		{"a", "48h", map[string]time.Duration{"metal3/a": 48 * time.Hour}},
+		{"c", "0", map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/c": 0}},
+		{"c", "soon", map[string]time.Duration{"metal3/a": 48 * time.Hour}},
+		{"c", "", map[string]time.Duration{"metal3/a": 48 * time.Hour}},
+		{"a", "876000h", map[string]time.Duration{"metal3/a": 48 * time.Hour}}, // others would be paused with it, by MAX_FAILED
 	} {
 		asks(step.host, step.text)
 		step.want["metal3/b"] = time.Hour
-		if n := h.Recorder.Pending(); n != step.events {
-			t.Errorf("%s=%q: %d Events to send", step.host, step.text, n)
-		}
 		if got := h.Holdoffs(settings, 48*time.Hour); !maps.Equal(got, step.want) {
 			t.Errorf("%s=%q: %v, want %v", step.host, step.text, got, step.want)
 		}
@@ -108,6 +104,36 @@ func TestHoldoffsOfHosts(t *testing.T) {
 	if f := h.Warnings(); len(f) != 6 || f[5] != "annotations of 1 more hosts cannot be read" ||
 		!strings.Contains(f[0], `metal3/b: annotation ironic-throttle.metal3.io/holdoff="-1h" is ignored: must be a duration`) {
 		t.Errorf("%q", f)
+	}
+}
+
+// Only the annotation of the host itself, with its episode, ends its hold.
+func TestReleaseByAnnotation(t *testing.T) {
+	const uuid = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
+	c := admission.DefaultConfig()
+	c.Holdoff.Timeout = time.Hour
+	decision, err := admission.New(c, time.Now())
+	if err == nil {
+		err = decision.Start(time.Now(), []holdoff.Record{{Version: holdoff.RecordVersion, UUID: uuid, Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
+			{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
+		}}}, sizing.State{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := 0
+	h := New(time.Now, slog.New(slog.DiscardHandler))
+	h.Decision, h.HoldChanged = decision, func() { saved++ }
+	for _, row := range []struct {
+		host, release string
+		held          bool
+	}{{"lab", "", true}, {"lab", "another", true}, {"other", "first", true}, {"lab", "first", false}} {
+		now := host("metal3", row.host, "")
+		now.Release = row.release
+		h.Changed(nil, &now)
+		if held := decision.Holds(time.Now()).Hosts[0].Held; held != row.held || held == (saved > 0) {
+			t.Errorf("%+v: held %t, saved %d times", row, held, saved)
+		}
 	}
 }
 

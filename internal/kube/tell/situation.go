@@ -20,17 +20,15 @@ const (
 	unknown
 	held
 	turn
-	released
 )
 
 // phrases are how classes are told: by the type and reason of the Event, and words before the answer's own message.
 var phrases = [...]struct{ kind, reason, words string }{
-	waiting:  {corev1.EventTypeNormal, "ProvisioningWaiting", "Waits to start: "},
-	paused:   {corev1.EventTypeWarning, "ProvisioningPaused", "Starts nothing now: "},
-	unknown:  {corev1.EventTypeWarning, "ProvisioningUndecided", "It is not known yet whether it may start: "},
-	held:     {corev1.EventTypeWarning, "ProvisioningHeld", "Held: "},
-	turn:     {corev1.EventTypeNormal, "ProvisioningTurn", "Has its turn: "},
-	released: {corev1.EventTypeNormal, "ProvisioningReleased", ""},
+	waiting: {corev1.EventTypeNormal, "ProvisioningWaiting", "Waits to start: "},
+	paused:  {corev1.EventTypeWarning, "ProvisioningPaused", "Starts nothing now: "},
+	unknown: {corev1.EventTypeWarning, "ProvisioningUndecided", "It is not known yet whether it may start: "},
+	held:    {corev1.EventTypeWarning, "ProvisioningHeld", "Held: "},
+	turn:    {corev1.EventTypeNormal, "ProvisioningTurn", "Has its turn: "},
 }
 
 // situation is a class, and of a held host which hold it is.
@@ -77,31 +75,19 @@ const (
 	settleUnknown = 90 * time.Second
 )
 
-// Reasons of notes.
-const (
-	ReleaseRefused    = "ProvisioningReleaseRefused"
-	AnnotationIgnored = "ProvisioningAnnotationIgnored"
-)
-
-// note is a fact beside the situation, told once by a Warning of its own.
-type note struct{ reason, text string }
-
 // line is what is known of a host: what was told last, and what is so now.
 type line struct {
-	said, want  situation
-	text        string // of the newest answer
-	noted, note note
-	changed     time.Time // when want or note changed
-	free        time.Time // when the host may be told of again
+	said, want situation
+	text       string    // of the newest answer
+	changed    time.Time // when want changed
+	free       time.Time // when the host may be told of again
 }
 
-func (l *line) notes() bool { return l.note != l.noted && l.note.text != "" }
-
-func (l *line) pending() bool { return l.want != l.said && l.want.class != quiet || l.notes() }
+func (l *line) pending() bool { return l.want != l.said && l.want.class != quiet }
 
 // due reports whether what is pending is to be told now.
 func (l *line) due(now time.Time) bool {
-	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown && !l.notes()
+	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown
 	return !settles && !now.Before(l.free)
 }
 
@@ -113,10 +99,7 @@ func (l *line) idle(now time.Time) bool {
 
 // before reports whether a host is told of before another one: the urgent first, then those that wait longest.
 func (l *line) before(other *line) bool {
-	urgent := func(l *line) bool {
-		c := l.want.class
-		return c == held || c == turn || c == released || l.notes()
-	}
+	urgent := func(l *line) bool { return l.want.class == held || l.want.class == turn }
 	if a, b := urgent(l), urgent(other); a != b {
 		return a
 	}
@@ -126,7 +109,7 @@ func (l *line) before(other *line) bool {
 // turnTo changes the situation.
 func (l *line) turnTo(now time.Time, s situation, text string) {
 	switch {
-	case s.class == holding && (l.want.class == turn || l.want.class == released):
+	case s.class == holding && l.want.class == turn:
 		return
 	case s.class == quiet, s.class == holding,
 		s.class == turn && l.said.class == quiet && (l.want.class == quiet || l.want.class == unknown): // it has not waited
@@ -137,28 +120,13 @@ func (l *line) turnTo(now time.Time, s situation, text string) {
 	}
 }
 
-// turnNote changes the note. Without a text its reason is over, and is told again when it comes back.
-func (l *line) turnNote(now time.Time, n note) {
-	switch {
-	case n.text != "" && n != l.note:
-		l.note, l.changed = n, now
-	case n.text == "" && n.reason == l.note.reason:
-		l.note, l.noted = note{}, note{}
-	}
-}
-
-// news is what one Event tells: a note, else the situation.
+// news is what one Event tells.
 type news struct {
 	kind, reason, text string
-	note               note
 	situation          situation
 }
 
-// news is what is to be told: the note first, the situation by the next Event.
 func (l *line) news() news {
-	if l.notes() {
-		return news{kind: corev1.EventTypeWarning, reason: l.note.reason, text: l.note.text, note: l.note}
-	}
 	p := phrases[l.want.class]
 	n := news{kind: p.kind, reason: p.reason, text: p.words + l.text, situation: l.want}
 	if l.want.class == held && l.want.episode != "" {
@@ -169,10 +137,7 @@ func (l *line) news() news {
 
 // told notes that n was told. What is over meanwhile is told again when it comes back.
 func (l *line) told(n news) {
-	switch {
-	case n.note.text == "" && l.want.class != quiet:
+	if l.want.class != quiet {
 		l.said = n.situation
-	case n.note.text != "" && l.note.text != "":
-		l.noted = n.note
 	}
 }

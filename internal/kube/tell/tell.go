@@ -1,5 +1,5 @@
-// Package tell tells by Events how a BareMetalHost stands with the throttle: when it starts to wait, is held, released
-// or paused, and when it gets its turn.
+// Package tell tells by Events how a BareMetalHost stands with the throttle: when it starts to wait, is held or
+// paused, and when it gets its turn.
 //
 // It goes by level: of each host it knows what was told last and what is so now, and every second it looks for the hosts
 // that are due. So nothing is queued, an outage loses nothing, and only the newest is told. After a restart, and when
@@ -45,8 +45,7 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use. A nil
-// Recorder takes everything and tells nothing.
+// Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use.
 type Recorder struct {
 	Options
 	budget *rate.Limiter
@@ -73,22 +72,8 @@ func (r *Recorder) Answered(namespace, name string, a api.Answer) {
 	r.change(namespace, name, waits, func(l *line) { l.turnTo(r.Now(), s, a.Message) })
 }
 
-// Released tells that a hold has ended otherwise than by time: how is a word or two such as "annotation".
-func (r *Recorder) Released(namespace, name, how string) {
-	text := "The hold was released (" + how + "): it queues again when it asks next"
-	r.change(namespace, name, true, func(l *line) { l.turnTo(r.Now(), situation{class: released}, text) })
-}
-
-// Note tells a fact once, by a Warning: reason is ReleaseRefused or AnnotationIgnored, text a sentence; "" = it is over.
-func (r *Recorder) Note(namespace, name, reason, text string) {
-	r.change(namespace, name, text != "", func(l *line) { l.turnNote(r.Now(), note{reason, text}) })
-}
-
 // change changes what is known of a host. enter makes a host known that is not yet.
 func (r *Recorder) change(namespace, name string, enter bool, do func(l *line)) {
-	if r == nil {
-		return
-	}
 	k := types.NamespacedName{Namespace: namespace, Name: name}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -98,12 +98,6 @@ func (b *bench) pass(d time.Duration) {
 // step lets something happen to a host: word is a reason of an answer, or one of the cases.
 func (b *bench) step(host, word, more string) {
 	switch word {
-	case "released":
-		b.Released("metal3", host, "annotation")
-	case "refused":
-		b.Note("metal3", host, tell.ReleaseRefused, more)
-	case "ignored":
-		b.Note("metal3", host, tell.AnnotationIgnored, more)
 	case "works":
 		b.with(func() { b.starts = true })
 	case "over":
@@ -133,33 +127,22 @@ func (b *bench) told() string {
 	return strings.Join(lines, ", ")
 }
 
-// TestWhatIsTold plays what happens to hosts. A step is a second and "host word": a reason of an answer, or one of
-// released, refused (with why), ignored (with what), works, over, gone.
+// TestWhatIsTold plays what happens to hosts. A step is a second and "host word": a reason of an answer, or one of works,
+// over, gone.
 func TestWhatIsTold(t *testing.T) {
 	for name, row := range map[string]struct{ steps, want string }{
-		"a wait and its turn":     {"0 a full, 9 a turn, 70 a rate, 80 a works, 80 a granted, 90 a held-slot, 300 a granted", "1 a Waiting, 81 a Turn"},
-		"the next wait":           {"0 a full, 70 a works, 70 a granted, 200 a done, 201 a full", "1 a Waiting, 71 a Turn, 202 a Waiting"},
-		"who never waits":         {"0 a works, 0 a granted, 1 a held-slot, 2 a done, 3 b exempt, 4 c observe, 5 d new", ""},
-		"our start is no wait":    {"0 a starting, 60 a works, 60 a granted", ""},
-		"unknown for long":        {"0 a stale, 50 a starting, 89 b stale, 95 b full", "91 a Undecided, 96 b Waiting"},
-		"one a minute, newest":    {"0 a full, 5 a breaker-open, 6 a half-open, 20 a hold e1", "1 a Waiting, 61 a Held"},
-		"back where it was":       {"0 a full, 5 a breaker-open, 20 a turn", "1 a Waiting"},
-		"each failure":            {"0 a hold e1, 70 a hold e1, 100 a hold e2", "1 a Held, 101 a Held"},
-		"a release":               {"0 a hold e1, 70 a released, 71 a released, 200 a works, 200 a granted", "1 a Held, 71 a Released, 201 a Turn"},
-		"a release without a use": {"0 a refused e2, 100 a refused e2, 200 a refused e3", "1 a ReleaseRefused, 201 a ReleaseRefused"},
-		"an annotation": {
-			"0 a ignored x, 70 a ignored x, 80 a full, 90 a ignored, 150 a ignored x, 160 a ignored y, 250 a ignored z, 251 a ignored",
-			"1 a AnnotationIgnored, 81 a Waiting, 151 a AnnotationIgnored, 211 a AnnotationIgnored",
-		},
-		"notes before the situation": {"0 a full, 0 a refused e2, 0 a ignored", "1 a ReleaseRefused, 61 a Waiting"},
-		"a turn that is over":        {"0 a full, 5 a works, 5 a granted, 30 a over, 130 a full", "1 a Waiting"},
-		"a wait that is over":        {"0 a full, 0 a over, 0 b breaker-open, 0 b works", ""},
-		"a note is never over":       {"0 a over, 0 a full, 0 a refused e2", "1 a ReleaseRefused"},
-		"a host that is gone":        {"0 a full, 0 b full, 0 b gone, 70 a gone, 70 a granted", "1 a Waiting"},
-		"the urgent first": {
-			"0 w1 full, 0 w2 full, 0 h hold e, 0 n refused e, 0 r released",
-			"1 h Held, 1 n ReleaseRefused, 1 r Released, 1 w1 Waiting, 1 w2 Waiting",
-		},
+		"a wait and its turn":  {"0 a full, 9 a turn, 70 a rate, 80 a works, 80 a granted, 90 a held-slot, 300 a granted", "1 a Waiting, 81 a Turn"},
+		"the next wait":        {"0 a full, 70 a works, 70 a granted, 200 a done, 201 a full", "1 a Waiting, 71 a Turn, 202 a Waiting"},
+		"who never waits":      {"0 a works, 0 a granted, 1 a held-slot, 2 a done, 3 b exempt, 4 c observe, 5 d new", ""},
+		"our start is no wait": {"0 a starting, 60 a works, 60 a granted", ""},
+		"unknown for long":     {"0 a stale, 50 a starting, 89 b stale, 95 b full", "91 a Undecided, 96 b Waiting"},
+		"one a minute, newest": {"0 a full, 5 a breaker-open, 6 a half-open, 20 a hold e1", "1 a Waiting, 61 a Held"},
+		"back where it was":    {"0 a full, 5 a breaker-open, 20 a turn", "1 a Waiting"},
+		"each failure":         {"0 a hold e1, 70 a hold e1, 100 a hold e2", "1 a Held, 101 a Held"},
+		"a turn that is over":  {"0 a full, 5 a works, 5 a granted, 30 a over, 130 a full", "1 a Waiting"},
+		"a wait that is over":  {"0 a full, 0 a over, 0 b breaker-open, 0 b works", ""},
+		"a host that is gone":  {"0 a full, 0 b full, 0 b gone, 70 a gone, 70 a granted", "1 a Waiting"},
+		"the urgent first":     {"0 w1 full, 0 w2 full, 0 h hold e", "1 h Held, 1 w1 Waiting, 1 w2 Waiting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(b *bench) {
@@ -234,7 +217,7 @@ func TestFaults(t *testing.T) {
 			run(t, func(b *bench) {
 				b.with(func() { b.fault, b.hush = row.fault, row.silent })
 				b.full(200)
-				b.Released("prod", "p", "hand")
+				b.Answered("prod", "p", api.Answer{Reason: api.ReasonHold, Episode: "e"})
 				b.pass(5 * time.Minute)
 				for i := range 100 {
 					b.step(fmt.Sprint("h", i), "hold", "e")
@@ -251,7 +234,7 @@ func TestFaults(t *testing.T) {
 				}
 				b.pass(2 * time.Minute)
 				all := b.told()
-				if strings.Count(all, "Held") != 100 || strings.Count(all, "Waiting") != 100 && row.told < 2 || b.Pending() > 0 {
+				if strings.Count(all, "Held") != 101 || strings.Count(all, "Waiting") != 100 && row.told < 2 || b.Pending() > 0 {
 					t.Errorf("%d told: %s", len(b.all), all)
 				}
 			})

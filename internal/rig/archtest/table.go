@@ -94,6 +94,7 @@ var table = map[string]imports{
 			"internal/config", "internal/decisionlog", "internal/kube/hosts", "internal/kube/tell",
 			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
+		tests: []string{"pkg/holdoff", "pkg/sizing"},
 	},
 	"internal/app": {
 		house: []string{
