@@ -26,8 +26,7 @@ type ConfigMap struct {
 	// Load must not put its name over that of the present leader.
 	Leading func() bool
 
-	seen  *corev1.ConfigMap // as it was read or written last; without a resourceVersion there is none
-	aside []byte            // what could not be read last
+	seen *corev1.ConfigMap // as it was read or written last; without a resourceVersion there is none
 }
 
 var _ store.Store = (*ConfigMap)(nil)
@@ -36,9 +35,8 @@ const (
 	annotationWriter = "ironic-throttle.metal3.io/writer"
 	labelManager     = "app.kubernetes.io/managed-by"
 	keyValue         = "holds.jsonl.gz"
-	keyAside         = "unreadable.gz"
 
-	maxData = 1000 << 10 // bytes of both keys: the API server takes 1 MiB
+	maxData = 1000 << 10 // bytes: the API server takes 1 MiB
 	tries   = 4          // of a write that met another version
 )
 
@@ -48,7 +46,7 @@ func (c *ConfigMap) Load(ctx context.Context) (value []byte, err error) {
 		if c.seen, err = c.get(ctx); err != nil {
 			break
 		}
-		value, c.aside = c.seen.BinaryData[keyValue], c.seen.BinaryData[keyAside]
+		value = c.seen.BinaryData[keyValue]
 		if err = c.put(ctx, value); !moved(err) {
 			break
 		}
@@ -97,9 +95,6 @@ func (c *ConfigMap) put(ctx context.Context, value []byte) error {
 	if value != nil {
 		next.BinaryData[keyValue] = value
 	}
-	if len(c.aside) > 0 && len(value)+len(c.aside) <= maxData {
-		next.BinaryData[keyAside] = c.aside
-	}
 	if !c.Leading() {
 		return store.ErrNotLeading
 	}
@@ -113,12 +108,6 @@ func (c *ConfigMap) put(ctx context.Context, value []byte) error {
 		c.seen = next
 	}
 	return err
-}
-
-// Aside implements store.Store. The value is kept as long as there is room for both.
-func (c *ConfigMap) Aside(value []byte) error {
-	c.aside = value
-	return nil
 }
 
 // Room implements store.Store.
