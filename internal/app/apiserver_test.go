@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 )
 
@@ -160,6 +160,15 @@ func (s *apiServer) putLocked(path string, o object) {
 	s.objects[path] = o
 }
 
+// setObject puts an object to a path.
+func (s *apiServer) setObject(path, kind, version string, more object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := object{"kind": kind, "apiVersion": version, "metadata": object{"name": filepath.Base(path), "namespace": "metal3", "uid": "u-1"}}
+	maps.Copy(o, more)
+	s.putLocked(path, o)
+}
+
 func text(o object, field string) string {
 	meta, _ := o["metadata"].(object)
 	value, _ := meta[field].(string)
@@ -179,13 +188,5 @@ func inCluster(t *testing.T, s *apiServer) func(*Options, *fakeironic.Server) {
 		k := &o.Config.Kubernetes
 		k.On, k.Kubeconfig, k.Identity, k.Leader.Elect = true, file, "a", true
 		o.Config.Holdoff.ConfigMap, o.ClusterTransport = "holds", s
-	}
-}
-
-// watching puts it in mode observe.
-func watching(change func(*Options, *fakeironic.Server)) func(*Options, *fakeironic.Server) {
-	return func(o *Options, fake *fakeironic.Server) {
-		change(o, fake)
-		o.Config.Mode = config.Observe
 	}
 }

@@ -7,35 +7,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
-
-// TestStartAdoptsAndThenGives, and the log has what is in force beside the defaults.
-func TestStartAdoptsAndThenGives(t *testing.T) {
-	play(t, func(_ *Options, fake *fakeironic.Server) {
-		fake.With(func(now time.Time, w *fakeironic.World) {
-			if code, text := w.SetProvision(now, "ns-01~host-00001", ironic.TargetActive); code != 202 {
-				t.Fatalf("PUT active: %d %s; nodes %v", code, text, w.States(now))
-			}
-		})
-	}, func(s *stage) {
-		s.pass(0)
-		s.says("host-1", api.ReasonStarting)
-		s.says("host-00001", api.ReasonHeldSlot)
-		s.pass(70 * time.Second)
-		s.says("host-1", api.ReasonGranted)
-		if st := s.app.Status(); st.Slots.Total.Occupied != 2 || st.Version != "v1" || st.Settings["mode"] != "enforce" || len(st.Warnings) > 0 {
-			t.Errorf("%+v", st)
-		}
-		s.stop()
-		s.expect(1, "settings in force", "ironicEndpoint=http://ironic/v1")
-		s.expect(0, "settings in force", "maxConcurrentProvisioningHosts=")
-		s.expect(1, "host adopted", "ns-01~host-00001")
-		s.expect(1, "slots are given from now on")
-		s.expect(1, "msg=stopped", "clean=true")
-	})
-}
 
 func TestEndInTheMiddleOfAPoll(t *testing.T) {
 	play(t, func(_ *Options, fake *fakeironic.Server) {

@@ -7,35 +7,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// heldBy puts a Lease on s that somebody else has.
-func (s *apiServer) heldBy(holder string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
-	s.putLocked("/apis/coordination.k8s.io/v1/namespaces/metal3/leases/ironic-throttle", object{
-		"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{"name": "ironic-throttle", "namespace": "metal3"},
-		"spec": object{"holderIdentity": holder, "leaseDurationSeconds": 15, "acquireTime": now, "renewTime": now, "leaseTransitions": 1},
-	})
-}
-
-// labelPod gives a pod the label of the leader, as one that has died has left it.
-func (s *apiServer) labelPod(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.objects[podPath+name]["metadata"].(object)["labels"].(object)["ironic-throttle.metal3.io/role"] = "leader"
-}
-
-// withLease is inCluster in a bubble, where another one has the Lease from the start.
-func withLease(t *testing.T, server *apiServer, holder string) func(*Options, *fakeironic.Server) {
+// standingBy is inCluster in a bubble, where another one has the Lease from the start, and pods have the label of the leader.
+func standingBy(t *testing.T, s *apiServer, labelled ...string) func(*Options, *fakeironic.Server) {
 	t.Helper()
-	cluster := inCluster(t, server)
+	cluster := inCluster(t, s)
 	return func(o *Options, fake *fakeironic.Server) {
 		cluster(o, fake)
-		server.heldBy(holder)
+		now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
+		s.setObject("/apis/coordination.k8s.io/v1/namespaces/metal3/leases/ironic-throttle", "Lease", "coordination.k8s.io/v1", object{"spec": object{
+			"holderIdentity": "b_1", "leaseDurationSeconds": 15, "acquireTime": now, "renewTime": now, "leaseTransitions": 1,
+		}})
+		for _, name := range labelled {
+			s.objects[podPath+name]["metadata"].(object)["labels"].(object)["ironic-throttle.metal3.io/role"] = "leader"
+		}
 	}
 }
 
@@ -43,9 +32,7 @@ func withLease(t *testing.T, server *apiServer, holder string) func(*Options, *f
 // of whoever led before, and gives it up before the Lease.
 func TestTheLabelFromStandbyToTheEnd(t *testing.T) {
 	server := newAPIServer()
-	server.labelPod("b") // it leads
-	server.labelPod("a") // of a process of ours that was killed
-	play(t, withLease(t, server, "b_1"), func(s *stage) {
+	play(t, standingBy(t, server, "b", "a"), func(s *stage) { // a's of a process of ours that was killed
 		s.pass(10 * time.Second)
 		if code, text := s.readyz(); code != 200 || text != "ok, standby: b_1 leads\n" {
 			t.Errorf("readyz: %d %s", code, text)
@@ -75,7 +62,7 @@ func TestTheLabelFromStandbyToTheEnd(t *testing.T) {
 func TestWithoutTheRightToLabel(t *testing.T) {
 	server := newAPIServer()
 	server.refused["pods"] = true
-	play(t, withLease(t, server, "b_1"), func(s *stage) {
+	play(t, standingBy(t, server), func(s *stage) {
 		s.pass(10 * time.Second)
 		s.standsBy("b_1 leads; the label ironic-throttle.metal3.io/role of this pod cannot be written: Forbidden")
 		s.pass(10 * time.Second)
@@ -96,15 +83,16 @@ func TestWithoutTheRightToLabel(t *testing.T) {
 // In mode observe Services lead to all, whoever leads: nothing is refused.
 func TestObserveLabelsAll(t *testing.T) {
 	server := newAPIServer()
-	server.labelPod("b")
-	play(t, watching(withLease(t, server, "b_1")), func(s *stage) {
-		s.pass(10 * time.Second)
-		if now, _ := server.leaders(); now != "ab" {
-			t.Errorf("leaders %q while b leads", now)
-		}
-		s.pass(10 * time.Second)
-		if now, _ := server.leaders(); now != "ab" || !s.app.elector.Leading() {
-			t.Errorf("leaders %q when a leads", now)
+	cluster := standingBy(t, server, "b")
+	play(t, func(o *Options, fake *fakeironic.Server) {
+		cluster(o, fake)
+		o.Config.Mode = config.Observe
+	}, func(s *stage) {
+		for range 2 { // while b leads, and when a does
+			s.pass(10 * time.Second)
+			if now, _ := server.leaders(); now != "ab" {
+				t.Errorf("leaders %q", now)
+			}
 		}
 	})
 }

@@ -1,12 +1,10 @@
 package app
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -16,17 +14,6 @@ const (
 	ofBMO       = "/apis/apps/v1/namespaces/metal3/deployments/baremetal-operator-controller-manager"
 	bmoSettings = "/api/v1/namespaces/metal3/configmaps/ironic-h4sh"
 )
-
-// setObject puts an object to a path.
-func (s *apiServer) setObject(path, kind, version string, more object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := object{"kind": kind, "apiVersion": version, "metadata": object{"name": filepath.Base(path), "namespace": "metal3", "uid": "u-1"}}
-	for field, value := range more {
-		o[field] = value
-	}
-	s.putLocked(path, o)
-}
 
 // putOperator is BMO, with these settings in its ConfigMap, as metal3-dev-env deploys it.
 func (s *apiServer) putOperator(settings object) {
@@ -50,32 +37,23 @@ func (s *apiServer) operatorEvents() (texts []string) {
 	return texts
 }
 
-// besideOperator is a throttle with a limit in the cluster of s, without an election.
-func besideOperator(t *testing.T, s *apiServer, limit int) func(*Options, *fakeironic.Server) {
+// besideOperator is a throttle in the cluster of s, without an election.
+func besideOperator(t *testing.T, s *apiServer) func(*Options, *fakeironic.Server) {
 	t.Helper()
 	cluster := inCluster(t, s)
 	return func(o *Options, fake *fakeironic.Server) {
 		cluster(o, fake)
-		o.Config.Kubernetes.Leader.Elect, o.Config.Holdoff.ConfigMap, o.Config.Limits.Total = false, "", limit
+		o.Config.Kubernetes.Leader.Elect, o.Config.Holdoff.ConfigMap = false, ""
 	}
-}
-
-func (s *stage) operator() api.Operator {
-	s.Helper()
-	c := s.app.Status().Cluster
-	if c == nil || c.Operator == nil {
-		s.Fatalf("no operator in the status: %+v", c)
-	}
-	return *c.Operator
 }
 
 // A warning is told once, as an Event when that can be; what cannot be read is said once, and what was read stays.
 func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	server := newAPIServer()
 	server.set(server.refused, "events", true)
-	play(t, besideOperator(t, server, 20), func(s *stage) {
+	play(t, besideOperator(t, server), func(s *stage) {
 		s.pass(5 * time.Minute)
-		if o := s.operator(); o.Workers != 0 || !strings.Contains(o.LastError, "does not exist") || server.count("pods") > 0 {
+		if o := *s.app.Status().Cluster.Operator; o.Workers != 0 || !strings.Contains(o.LastError, "does not exist") || server.count("pods") > 0 {
 			t.Errorf("%+v; the only replica asks %d times for pods", o, server.count("pods"))
 		}
 		server.putOperator(object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"})
@@ -83,12 +61,12 @@ func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 		server.set(server.refused, "events", false)
 		server.set(server.refused, "configmaps", true)
 		s.pass(5 * time.Minute)
-		if o := s.operator(); o.Workers != 32 || o.Limit != 25 || !strings.Contains(o.LastError, "ConfigMap ironic-h4sh: ") {
+		if o := *s.app.Status().Cluster.Operator; o.Workers != 32 || o.Limit != 25 || !strings.Contains(o.LastError, "ConfigMap ironic-h4sh: ") {
 			t.Errorf("%+v", o)
 		}
 		server.set(server.refused, "configmaps", false)
 		s.pass(5 * time.Minute)
-		if o := s.operator(); o.LastError != "" {
+		if o := *s.app.Status().Cluster.Operator; o.LastError != "" {
 			t.Errorf("%+v", o)
 		}
 		const want = "BMO_CONCURRENCY=32 is greater than the limit of 20: more workers than slots " +
@@ -109,32 +87,31 @@ func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 
 // What is set by hand goes before the Deployment, and with the gateway BMO's own limit should be the throttle's.
 func TestWarningsOfTheDeployment(t *testing.T) {
-	const of = " of BMO's Deployment metal3/baremetal-operator-controller-manager is "
 	for _, row := range []struct {
-		name, gateway string
-		byHand, limit int // BMO_CONCURRENCY, and of the throttle
-		bmo           object
-		event, warns  string // of the status
+		gateway string
+		byHand  int // BMO_CONCURRENCY
+		bmo     object
+		warns   string // of the status
 	}{
-		{"by hand, fewer", "", 8, 20, object{"BMO_CONCURRENCY": "32"}, "", ""},
-		{"by hand, more", "", 21, 20, object{"BMO_CONCURRENCY": "8"}, config.TooManyWorkers(21, 20), ""}, // config.Load warns
-		{"another limit", "127.0.0.1:6388", 8, 20, object{"PROVISIONING_LIMIT": "25"}, "", "PROVISIONING_LIMIT" + of + "25, and the limit is 20: set it to 20 too"},
-		{"the same limit", "127.0.0.1:6388", 8, 20, object{}, "", ""},
-		{"no gateway", "", 8, 20, object{"PROVISIONING_LIMIT": "25"}, "", ""},
+		{"", 8, object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"}, ""},
+		{"", 21, object{"BMO_CONCURRENCY": "8"}, ""}, // config.Load warns
+		{"127.0.0.1:6388", 8, object{}, ""},
+		{
+			"127.0.0.1:6388", 8, object{"PROVISIONING_LIMIT": "25"},
+			"PROVISIONING_LIMIT of BMO's Deployment metal3/baremetal-operator-controller-manager is 25, and the limit is 20: set it to 20 too",
+		},
 	} {
 		server := newAPIServer()
 		server.putOperator(row.bmo)
-		beside := besideOperator(t, server, row.limit)
+		beside := besideOperator(t, server)
 		play(t, func(o *Options, fake *fakeironic.Server) {
 			beside(o, fake)
 			o.NoListeners, o.Config.Gateway.Listen, o.Config.BMOConcurrency = true, row.gateway, row.byHand
 		}, func(s *stage) {
 			s.pass(time.Minute)
-			if got := strings.Join(server.operatorEvents(), "\n"); !strings.HasPrefix(got, row.event) || row.event == "" && got != "" {
-				t.Errorf("%s: Events %q, want %q", row.name, got, row.event)
-			}
-			if got := strings.Join(s.app.others.Load().bmo, "\n"); !strings.HasPrefix(got, row.warns) || row.warns == "" && got != "" {
-				t.Errorf("%s: warnings %q, want %q", row.name, got, row.warns)
+			got := strings.Join(s.app.others.Load().bmo, "\n")
+			if tooMany := row.byHand > 20; len(server.operatorEvents()) > 0 != tooMany || !strings.HasPrefix(got, row.warns) || row.warns == "" && got != "" {
+				t.Errorf("%+v: Events %q, warnings %q", row, server.operatorEvents(), got)
 			}
 		})
 	}
@@ -143,7 +120,7 @@ func TestWarningsOfTheDeployment(t *testing.T) {
 // Nothing is sent to Ironic and nobody starts before it is found; when it moves, who is at work there is not known yet.
 func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
 	server := newAPIServer()
-	beside := besideOperator(t, server, 20)
+	beside := besideOperator(t, server)
 	play(t, func(o *Options, fake *fakeironic.Server) {
 		beside(o, fake)
 		o.Config.Ironic.Endpoint = ""
