@@ -33,7 +33,7 @@ func (p *process) breakersCommand() *cobra.Command {
 		Use: "breakers", Short: "show the circuit breakers, reset or trip one",
 		Long: breakersHelp, Example: breakersExample, Args: cli.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, p, to, clientError, (*api.Client).Breakers, statusview.Breakers)
+			return ask(cmd, p, to, (*api.Client).Breakers, statusview.Breakers)
 		},
 		SuggestionsMinimumDistance: 2,
 	}
@@ -50,7 +50,7 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 			reset := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
 			}
-			return ask(cmd, p, *to, changeError, reset, anyWidth(statusview.BreakerChange))
+			return ask(cmd, p, *to, reset, anyWidth(statusview.BreakerChange))
 		},
 	}
 }
@@ -68,7 +68,7 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.TripBreaker(ctx, args[0], d)
 			}
-			return ask(cmd, p, *to, changeError, trip, anyWidth(statusview.BreakerChange))
+			return ask(cmd, p, *to, trip, anyWidth(statusview.BreakerChange))
 		},
 	}
 	cmd.Flags().StringVar(&request.For, "for", "", "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
@@ -42,7 +42,7 @@ func (p *process) checkCommand() *cobra.Command {
 				return err
 			}
 			if !host {
-				return p.vacancy(cmd, to)
+				return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string { return "none: without a host it takes no slot" })
 			}
 			isReady := func(client *api.Client, ctx context.Context) (api.Answer, error) {
 				return client.IsReady(ctx, question)
@@ -74,6 +74,9 @@ func hostOf(ask *api.Ask, args []string) (bool, error) {
 		ask.Namespace, ask.Name = namespace, name
 	}
 	if ask.Name == "" && ask.NodeUUID == "" {
+		if *ask != (api.Ask{DryRun: ask.DryRun}) {
+			return false, errors.New("flags about a host need one: NAMESPACE/NAME or --node-uuid")
+		}
 		return false, nil
 	}
 	if ask.Op != "" {
@@ -105,28 +108,12 @@ func splitHost(text string) (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// vacancy asks whether a slot is free; flags about a host have no place there.
-func (p *process) vacancy(cmd *cobra.Command, to remote) error {
-	var stray []string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "server", "token-file", "ca-file", "dry-run", "output": // nothing about a host
-		default:
-			stray = append(stray, "--"+f.Name)
-		}
-	})
-	if len(stray) > 0 {
-		return fmt.Errorf("%s: needs a host, NAMESPACE/NAME or --node-uuid", strings.Join(stray, ", "))
-	}
-	return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string { return "none: without a host it takes no slot" })
-}
-
 // answer asks, and makes a no an exit code.
 func (p *process) answer(
 	cmd *cobra.Command, to remote, question func(*api.Client, context.Context) (api.Answer, error), effect func(api.Answer) string,
 ) error {
 	var ready bool
-	err := ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Answer, error) {
+	err := ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Answer, error) {
 		a, err := question(client, ctx)
 		ready = a.Ready
 		return a, err

@@ -55,10 +55,9 @@ func (r remote) client() (*api.Client, error) {
 	return client, nil
 }
 
-// ask puts a question to the throttle that to names, and shows the answer. fault gives an
-// error its exit code.
+// ask puts a question to the throttle that to names, and shows the answer.
 func ask[T any](
-	cmd *cobra.Command, p *process, to remote, fault func(error) error,
+	cmd *cobra.Command, p *process, to remote,
 	question func(*api.Client, context.Context) (T, error), text func(answer T, width int) string,
 ) error {
 	client, err := to.client()
@@ -68,7 +67,7 @@ func ask[T any](
 	defer client.CloseIdleConnections()
 	answer, err := question(client, cmd.Context())
 	if err != nil {
-		return to.explain(fault(err))
+		return to.explain(clientError(err))
 	}
 	if p.JSON {
 		return p.PrintJSON(answer)

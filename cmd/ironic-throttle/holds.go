@@ -33,7 +33,7 @@ func (p *process) holdsCommand() *cobra.Command {
 		Use: "holds", Short: "show failed hosts, and let one be tried again",
 		Long: holdsHelp, Example: holdsExample, Args: cli.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, p, to, clientError, (*api.Client).Holds, statusview.Holds)
+			return ask(cmd, p, to, (*api.Client).Holds, statusview.Holds)
 		},
 		SuggestionsMinimumDistance: 2,
 	}
@@ -55,7 +55,7 @@ func (p *process) releaseCommand(to *remote) *cobra.Command {
 			release := func(client *api.Client, ctx context.Context) (api.ReleaseAnswer, error) {
 				return client.ReleaseHold(ctx, namespace, name, episode)
 			}
-			return ask(cmd, p, *to, changeError, release, anyWidth(statusview.Release))
+			return ask(cmd, p, *to, release, anyWidth(statusview.Release))
 		},
 	}
 	cmd.Flags().StringVar(&episode, "episode", "", "release this `failure` alone and no later one")

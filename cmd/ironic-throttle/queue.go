@@ -30,7 +30,7 @@ func (p *process) queueCommand() *cobra.Command {
 		Long: queueHelp, Example: queueExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			query.OnePool = cmd.Flags().Changed("pool")
-			return ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Queue, error) {
+			return ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Queue, error) {
 				return client.Queue(ctx, query)
 			}, statusview.Queue)
 		},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/lab"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // usersPages are the pages that people copy from, by name.
@@ -68,15 +69,9 @@ func parses(program func(*cli.Process) *cobra.Command, line string) error {
 // TestEveryCommandThatIsShownCanBeGiven: whoever pastes it gets no usage error.
 func TestEveryCommandThatIsShownCanBeGiven(t *testing.T) {
 	texts := usersPages(t)
-	var examples func(cmd *cobra.Command)
-	examples = func(cmd *cobra.Command) {
+	for _, cmd := range allCommands() {
 		texts[cmd.CommandPath()+" --help"] = cmd.Example + "\n"
-		for _, sub := range cmd.Commands() {
-			examples(sub)
-		}
 	}
-	examples(root(&cli.Process{}))
-	examples(lab.Root(&cli.Process{}))
 	seen := map[string]bool{}
 	for page, text := range texts {
 		for _, m := range shownCommand.FindAllStringSubmatch(text, -1) {
@@ -103,23 +98,23 @@ func TestEveryCommandThatIsShownCanBeGiven(t *testing.T) {
 	}
 }
 
-// allFlags are those of cmd and of the commands below it.
-func allFlags(cmd *cobra.Command) map[string]bool {
-	known := map[string]bool{}
-	for _, fs := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-		fs.VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+// allCommands are those of both programs.
+func allCommands() []*cobra.Command {
+	all := []*cobra.Command{root(&cli.Process{}), lab.Root(&cli.Process{})}
+	for i := 0; i < len(all); i++ {
+		all = append(all, all[i].Commands()...)
 	}
-	for _, sub := range cmd.Commands() {
-		maps.Copy(known, allFlags(sub))
-	}
-	return known
+	return all
 }
 
 // TestEveryFlagThatIsNamedIs: a page that names one in its text means one of ours.
 func TestEveryFlagThatIsNamedIs(t *testing.T) {
-	known := allFlags(root(&cli.Process{}))
-	maps.Copy(known, allFlags(lab.Root(&cli.Process{})))
-	known["help"] = true
+	known := map[string]bool{"help": true}
+	for _, cmd := range allCommands() {
+		for _, fs := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+			fs.VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		}
+	}
 	found := 0
 	for page, text := range usersPages(t) {
 		for _, m := range regexp.MustCompile("`--([a-z][a-z-]+)[ =`]").FindAllStringSubmatch(text, -1) {
@@ -148,5 +143,15 @@ func TestEveryMetricThatIsNamedIs(t *testing.T) {
 	}
 	if found < 40 {
 		t.Errorf("found only %d metrics: the search is broken", found)
+	}
+}
+
+// TestTroubleshootingHasEveryReason: an answer sends its reader there.
+func TestTroubleshootingHasEveryReason(t *testing.T) {
+	text := usersPages(t)[filepath.Join("docs", "troubleshooting.md")]
+	for _, r := range api.Reasons() {
+		if !strings.Contains(text, "\n| `"+string(r)+"` | ") {
+			t.Errorf("docs/troubleshooting.md has no row for %s", r)
+		}
 	}
 }

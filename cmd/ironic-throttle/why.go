@@ -30,7 +30,7 @@ func (p *process) whyCommand() *cobra.Command {
 				return err
 			}
 			var standing api.Standing
-			err = ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Why, error) {
+			err = ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Why, error) {
 				why, err := client.Why(ctx, namespace, name)
 				standing = why.Standing
 				return why, err
