@@ -48,6 +48,6 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 
 // certificates are those of a listener.
 func certificates(name, dir string, a config.Access, now func() time.Time, log *slog.Logger) httpserve.Certificates {
-	conf := &tls.Config{MinVersion: a.MinVersion(), CipherSuites: a.Ciphers, NextProtos: []string{"http/1.1"}}
+	conf := &tls.Config{MinVersion: a.MinVersion(), CipherSuites: a.CipherSuites(), NextProtos: []string{"http/1.1"}}
 	return httpserve.Certificates{Name: name, Dir: dir, TLS: conf, Log: log, Now: now}
 }

@@ -41,7 +41,7 @@ type Options struct {
 	// no file can say it, is not opened.
 	Config config.Config
 	// Warnings of config.Load; they are logged once and shown by /v1/status.
-	Warnings []config.Warning
+	Warnings []string
 	// Reload is what Config was loaded from, for the hot reload of its file;
 	// nil: no reload.
 	Reload *config.Sources
@@ -236,7 +236,7 @@ func (a *App) decider() decision {
 // pollTimeout bounds a whole poll: a minute, or what the settings give a slow
 // Ironic.
 func pollTimeout(c config.Config) time.Duration {
-	return max(time.Minute, c.View.MaxStale, 2*config.IronicTimeout)
+	return max(time.Minute, c.View.MaxStale, 2*ironicTimeout)
 }
 
 // Run decides, serves and watches the config file until ctx ends or one of these fails, then all of them end: what is

@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -33,7 +33,7 @@ func (a *App) newGateway(o Options) (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
-		Timeout: config.GatewayTimeout, MaxBody: config.GatewayMaxBody, SpoolLimit: 16 * config.GatewayMaxBody,
+		Timeout: 2 * time.Minute, MaxBody: 64 << 20, SpoolLimit: 1 << 30, // bytes of gated requests: of one, of all
 		ListMaxAge: o.Config.View.ListMaxAge, Nodes: a.nodes, Observe: a.observes,
 		Now: a.now, Log: a.log,
 	})

@@ -59,9 +59,10 @@ func holdoffConfig(h config.Holdoff, hosts *clusterhosts.Hosts) (holdoff.Config,
 	if err != nil {
 		return holdoff.Config{}, quota, fmt.Errorf("IRONIC_THROTTLE_MAX_FAILED: %w", err)
 	}
+	const longest = 48 * time.Hour // that HOLDOFF_GROWTH makes; it shortens none
 	c := holdoff.Config{
-		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: config.GrowthCap,
-		Hosts: hosts.Holdoffs(h.Hosts, max(h.Timeout, config.GrowthCap)),
+		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: longest,
+		Hosts: hosts.Holdoffs(h.Hosts, max(h.Timeout, longest)),
 	}
 	return c, quota, c.Validate()
 }

@@ -57,7 +57,7 @@ func (a *App) newKube(o Options) (err error) {
 	}
 	a.hosts.Directory = a.directory
 	a.hosts.Recorder = tell.New(tell.Options{
-		Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: config.EventsPerMinute,
+		Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: 300,
 		Instance: identity, Log: a.log, Now: a.now,
 	})
 	if !c.Leader.Elect {
@@ -102,7 +102,7 @@ func (a *App) leadOptions(c config.Kubernetes, identity string) lead.Options {
 	return lead.Options{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
 		Identity: lead.Identity(identity),
-		Duration: config.LeaseDuration, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: config.LeaseRetryPeriod,
+		Duration: config.LeaseDuration, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: time.Second,
 		Log: a.log, Clock: time.Now,
 	}
 }

@@ -108,7 +108,7 @@ func TestObserveNeedsNoAPIServer(t *testing.T) {
 // TestGatewayAndHoldsKnowWhoLeads: the gateway of a process that does not lead asks Ironic for nothing, and the ledger of
 // holds is not written by it.
 func TestGatewayAndHoldsKnowWhoLeads(t *testing.T) {
-	for mode, want := range map[string]int{config.Enforce: http.StatusConflict, config.Observe: http.StatusAccepted} {
+	for mode, want := range map[string]int{"enforce": http.StatusConflict, config.Observe: http.StatusAccepted} {
 		server := newAPIServer()
 		server.away[""] = true
 		cluster := inCluster(t, server)
@@ -125,7 +125,7 @@ func TestGatewayAndHoldsKnowWhoLeads(t *testing.T) {
 			r.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
 			w := httptest.NewRecorder()
 			s.app.gateway.ServeHTTP(w, r)
-			if asked := s.app.client.Stats().Requests() > 0; w.Code != want || asked && mode == config.Enforce {
+			if asked := s.app.client.Stats().Requests() > 0; w.Code != want || asked && mode == "enforce" {
 				t.Errorf("%s: %d %s, Ironic was asked %+v", mode, w.Code, w.Body, s.app.client.Stats())
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // state reads the clusters for a plan.
@@ -100,8 +101,11 @@ func (a *App) running() *api.PlanRunning {
 // plannerConfig is how plans are made.
 func plannerConfig(c config.Disruption) disruption.Config {
 	own := disruption.Default()
-	own.ConsolidateAfter, own.Budgets, own.TariffPerKWh = disruption.Span(c.ConsolidateAfter), c.Budgets.List(), c.PerKWh()
-	own.Execute = c.Mode == config.DisruptionExecute
+	own.ConsolidateAfter, own.Execute = c.ConsolidateAfter, c.Mode == config.DisruptionExecute
+	own.Budgets, _ = budget.Parse(c.Budgets) // it was checked
+	if c.Tariff > 0 {
+		own.TariffPerKWh = &c.Tariff
+	}
 	return own
 }
 

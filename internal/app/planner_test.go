@@ -46,7 +46,7 @@ func (s *stage) planned() *disruption.Document {
 
 func planning(change func(*config.Config)) func(*Options, *fakeironic.Server) {
 	return func(o *Options, _ *fakeironic.Server) {
-		o.Config.Disruption.Mode, o.fleet = config.DisruptionPlan, fleetOf
+		o.Config.Disruption.Mode, o.fleet = "plan", fleetOf
 		if change != nil {
 			change(&o.Config)
 		}
@@ -125,7 +125,7 @@ func TestNothingIsPlannedUnlessItIsSetAndNothingExecuted(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})
-	for mode, want := range map[string]bool{config.DisruptionPlan: false, config.DisruptionExecute: true} {
+	for mode, want := range map[string]bool{"plan": false, config.DisruptionExecute: true} {
 		if got := plannerConfig(config.Disruption{Mode: mode}).Execute; got != want {
 			t.Errorf("%s: execute %t", mode, got)
 		}

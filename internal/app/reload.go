@@ -16,7 +16,7 @@ type force struct {
 	warnings []string
 }
 
-func newForce(c config.Config, warnings []config.Warning) *force {
+func newForce(c config.Config, warnings []string) *force {
 	f := &force{config: c, settings: c.Effective(), warnings: []string{}}
 	for _, w := range warnings {
 		f.warnings = append(f.warnings, string(w))

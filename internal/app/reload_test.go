@@ -87,7 +87,7 @@ func TestTheLimitSurvivesARestart(t *testing.T) {
 	for _, row := range []struct {
 		mode          string
 		ceiling, want int
-	}{{config.LimitFixed, 60, 60}, {config.LimitAdaptive, 60, 33}, {config.LimitAdaptive, 25, 25}} {
+	}{{"fixed", 60, 60}, {config.LimitAdaptive, 60, 33}, {config.LimitAdaptive, 25, 25}} {
 		play(t, func(o *Options, _ *fakeironic.Server) {
 			o.Config.Limits.Total, o.Config.Limits.Mode, o.Config.Holdoff.File = row.ceiling, row.mode, path
 		}, func(s *stage) {

@@ -3,6 +3,7 @@ package app
 import (
 	"log/slog"
 	"strconv"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -10,6 +11,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
+
+// ironicTimeout bounds one request to Ironic.
+const ironicTimeout = 30 * time.Second
 
 // ironicSettings says how Ironic is reached. Defaults were filled in by
 // internal/config, so an empty path stays empty.
@@ -23,7 +27,7 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 		MinTLS:               o.Config.Access.MinVersion(),
 		ClientCertFile:       c.ClientCertFile,
 		ClientPrivateKeyFile: c.ClientKeyFile,
-		ClientTimeout:        config.IronicTimeout,
+		ClientTimeout:        ironicTimeout,
 		CountExtras:          o.Config.Limits.ExtraStates,
 		Transport:            o.Transport,
 		Log:                  log,

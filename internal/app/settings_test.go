@@ -42,10 +42,10 @@ func TestEverySettingArrives(t *testing.T) {
 	c := config.Default()
 	c.Mode = config.Observe
 	c.Limits = config.Limits{
-		Total: 9, Mode: config.LimitAdaptive, Pools: map[string]int{"rack1": 2}, VirtualMedia: "3", CountMode: config.CountBusy, ExtraStates: true,
+		Total: 9, Mode: config.LimitAdaptive, Pools: map[string]int{"rack1": 2}, VirtualMedia: "3", CountMode: "busy", ExtraStates: true,
 	}
 	c.Turns.Weights = map[string]float64{"prod": 21}
-	c.Holdoff = config.Holdoff{Timeout: 22 * time.Hour, Stage: config.HoldRemediate, Growth: 2.5, Hosts: map[string]time.Duration{"metal3/a": 24}, MaxFailed: "25%"}
+	c.Holdoff = config.Holdoff{Timeout: 22 * time.Hour, Stage: "remediate", Growth: 2.5, Hosts: map[string]time.Duration{"metal3/a": 24}, MaxFailed: "25%"}
 	c.Breaker = config.Breaker{Enabled: true, Threshold: 26, RecoveryTimeout: 31 * time.Second, RateLimitPerMinute: 34}
 	c.Ironic, c.Access.MinTLS = config.Ironic{Insecure: true}, "VersionTLS13"
 	want := admission.DefaultConfig()

@@ -2,7 +2,11 @@
 // it does not do is ours: every fault at once, with the place that the value came from, its rule and the nearest name.
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
 
 // Config is the whole configuration of one throttle, checked. It is a value: Load and Reload
 // make new ones, nothing changes one in place.
@@ -12,19 +16,18 @@ import "time"
 //	set      its key in the file; the names in the environment and of the flag follow from it (settings.go)
 //	env      its names in the environment, where they do not follow from the key
 //	def      its default, as text; without one it is unset
-//	is       what its value must be (rules.go), where that does not follow from the type
+//	is       what its value must be (rules.go), where the type does not say it
 //	help     what it means
 //	basic    most operators meet it
 //	restart  a reload of the file does not change it
 //	lenient  as BMO reads it: what cannot be read is a warning, not a fault
 //	common   other programs have a variable of that name without our prefix
-//	needs    the settings of which one must be on, or this one has no effect
 //
-// Fields without tags are constants, or follow from the others (constants.go).
+// Fields without tags follow from the others (follows.go).
 type Config struct {
-	File    string `set:"config" is:"path" basic:"" restart:"" common:"" help:"config file (.yaml, .yml or .json)"`
-	FileSum string // SHA-256 of its content as it was read, hexadecimal; "" without one
-	Mode    string `set:"mode" def:"enforce" is:"enforce|observe" basic:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
+	File     string `set:"config" is:"path" basic:"" restart:"" common:"" help:"config file in YAML or JSON"`
+	FileText string // as it was read; it may hold a password
+	Mode     string `set:"mode" def:"enforce" is:"enforce|observe" basic:"" common:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
 
 	Log        Log
 	Limits     Limits
@@ -40,7 +43,7 @@ type Config struct {
 	Disruption Disruption
 	Ironic     Ironic
 
-	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1.." lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
+	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1..100000" lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
 }
 
 // Log says what is logged and how.
@@ -53,11 +56,11 @@ type Log struct {
 type Limits struct {
 	Total        int            `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
 	Mode         string         `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
-	Pools        map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"` // empty: one pool for all
+	Pools        map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"`
 	VirtualMedia string         `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
 	CountMode    string         `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
-	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0|1s..720h" help:"a host that does not move for this long loses its slot"`
+	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0s..720h" help:"a host that does not move for this long loses its slot; 0 = never"`
 }
 
 // View says how often Ironic is polled and how old a poll may be.
@@ -70,7 +73,7 @@ type View struct {
 // Leases holds the times in the life of a slot.
 type Leases struct {
 	TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" common:"" help:"a host with a slot that does not start to work gives it back after this"`
-	Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" help:"a host between two phases keeps its slot this long"`
+	Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" common:"" help:"a host between two phases keeps its slot this long"`
 	StartupSettle time.Duration // after the start busy nodes are adopted this long before the first yes
 }
 
@@ -81,16 +84,14 @@ type Turns struct {
 
 // Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
 type Holdoff struct {
-	// Timeout counts from the failure on; 0 = no host is held but those of Hosts.
-	Timeout time.Duration            `set:"failedHostHoldoff" is:"hold" basic:"" help:"a failed host is left alone this long before its next try; unset = no hold"`
-	Stage   string                   `set:"holdoffStage" def:"retry" is:"retry|remediate" needs:"failedHostHoldoff holdoffHosts" help:"what is held: the next try, or BMO's deprovisioning before it too"`
-	Growth  float64                  `set:"holdoffGrowth" def:"1" is:"1..10" needs:"failedHostHoldoff holdoffHosts" help:"each further failure in a row is held this many times as long"`
-	Hosts   map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
-	// State keeps holds and learned limits through a restart: in File, or in ConfigMap, for several replicas.
-	State     string `set:"state" env:"IRONIC_THROTTLE_STATE IRONIC_THROTTLE_HOLDOFF_FILE" is:"state" basic:"" restart:"" help:"file, or configmap:NAME, that keeps holds through a restart; unset = not"`
-	File      string
-	ConfigMap string
-	MaxFailed string `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"` // "3" or "40%"; "100%" = never
+	Timeout   time.Duration            `set:"failedHostHoldoff" def:"0s" is:"0s..2562047h" basic:"" help:"a failed host is left alone this long before its next try; 0 = no hold"`
+	Stage     string                   `set:"holdoffStage" def:"retry" is:"retry|remediate" help:"what is held: the next try, or BMO's deprovisioning before it too"`
+	Growth    float64                  `set:"holdoffGrowth" def:"1" is:"1..10" help:"each further failure in a row is held this many times as long"`
+	Hosts     map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
+	State     string                   `set:"state" env:"IRONIC_THROTTLE_STATE IRONIC_THROTTLE_HOLDOFF_FILE" is:"state" basic:"" restart:"" common:"" help:"file, or configmap:NAME, that keeps holds through a restart; unset = not"`
+	File      string                   // State, in one of
+	ConfigMap string                   // two words
+	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"`
 }
 
 // Breaker says when failures stop new hosts (docs/behaviour.md).
@@ -111,34 +112,27 @@ type Listen struct {
 
 // Access says who may use the HTTP API and its page, and /metrics, and how they are served.
 type Access struct {
-	// Mode is as it was set; Config.Guarded says what it comes to.
-	Mode string `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
-	// CertDir holds tls.crt and tls.key in PEM form, for all listeners that others can reach; with
-	// client-ca.crt the gateway wants certificates of its clients.
-	CertDir string       `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string       `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners, and towards Ironic"`
-	Ciphers cipherSuites `set:"tlsCipherSuites" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
+	Mode    string   `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
+	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
+	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners, and towards Ironic"`
+	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
 }
 
-// Gateway says how the proxy in front of Ironic is served (docs/behaviour.md). Without
-// Listen there is none and the rest means nothing.
+// Gateway is the proxy in front of Ironic; without an address there is none.
 type Gateway struct {
 	Listen string `set:"gatewayListenAddress" is:"address" basic:"" restart:"" help:"gateway in front of Ironic, usually 127.0.0.1:6390; unset = none"`
 }
 
-// Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in,
-// and what is written there. Without On the rest means nothing.
+// Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in, and what is written there.
+// Without On the rest means nothing.
 type Kubernetes struct {
 	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, and write Events that say why hosts wait"`
 	Kubeconfig string   // KUBECONFIG; "" = as a pod, by its service account
-	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" restart:"" help:"namespaces whose BareMetalHosts are watched, with commas; unset = all"`
+	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" is:"namespaces" restart:"" help:"namespaces whose BareMetalHosts are watched, with commas; unset = all"`
 	Namespace  string   // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
 	Identity   string   // POD_NAME, our name in the Lease and in Events; "" = the host name
-
-	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
-	Operator string `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" needs:"kubernetes" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`
-
-	Leader Leader
+	Operator   string   `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`
+	Leader     Leader
 }
 
 // Leader says how several replicas agree on the one that decides.
@@ -149,19 +143,18 @@ type Leader struct {
 
 // Disruption says how planned work is planned (docs/planned-work.md).
 type Disruption struct {
-	Mode             string        `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
-	ConsolidateAfter time.Duration `set:"disruptionConsolidateAfter" def:"Never" is:"Never|0s..87840h" needs:"disruption" help:"a host is under-used when its pods have not changed for this long"`
-	Budgets          budgetText    `set:"disruptionBudgets" def:"10%,ready:1" needs:"disruption" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
-	Tariff           string        `set:"disruptionTariff" is:"price" needs:"disruption" help:"price of a kWh, in any currency; unset = only leases are saved"`
+	Mode             string          `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
+	ConsolidateAfter disruption.Span `set:"disruptionConsolidateAfter" def:"Never" help:"a host is under-used when its pods have not changed for this long"`
+	Budgets          string          `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
+	Tariff           float64         `set:"disruptionTariff" def:"0" is:"0..1000000" help:"price of a kWh, in any currency; 0 = only leases are saved"`
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
 // need not exist: BMO uses its default paths only when something lies there.
 type Ironic struct {
 	// Endpoint is "" with Name. It may carry user:password@; never print it, see Effective.
-	Endpoint string `set:"ironicEndpoint" env:"IRONIC_ENDPOINT" is:"url" basic:"" restart:"" help:"Ironic's URL; unset with KUBERNETES: that of BMO, or of IRONIC_NAME"`
-	// Name is that of the Ironic resource that says where Ironic is; "" = Endpoint does.
-	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" needs:"kubernetes" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
+	Endpoint       string `set:"ironicEndpoint" env:"IRONIC_ENDPOINT" is:"url" basic:"" restart:"" help:"Ironic's URL; unset with KUBERNETES: that of BMO, or of IRONIC_NAME"`
+	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
 	Namespace      string `set:"ironicNamespace" env:"IRONIC_NAMESPACE" is:"name" restart:"" help:"namespace of that resource; unset = ours, else the watched one"`
 	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"directory of ironic/username and ironic/password; without it none are sent"`
 	CACertFile     string `set:"ironicCacertFile" env:"IRONIC_CACERT_FILE" def:"/opt/metal3/certs/ca/tls.crt" is:"path" restart:"" help:"CA of Ironic's certificate"`

@@ -1,15 +1,23 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
@@ -24,129 +32,194 @@ type Sources struct {
 	Exists func(path string) bool
 }
 
-func (src Sources) read(path string) ([]byte, error) {
-	if src.ReadFile != nil {
-		return src.ReadFile(path)
+// filled is src without gaps.
+func (src Sources) filled() Sources {
+	if src.Flags = cmp.Or(src.Flags, &pflag.FlagSet{}); src.ReadFile == nil {
+		src.ReadFile = func(path string) ([]byte, error) { return plainfile.Read(path, 1<<20) }
 	}
-	const longest = 1 << 20
-	return plainfile.Read(path, longest)
+	if src.Exists == nil {
+		src.Exists = func(path string) bool { _, err := os.Stat(path); return err == nil }
+	}
+	return src
 }
 
-func (src Sources) exists(path string) bool {
-	if src.Exists != nil {
-		return src.Exists(path)
-	}
-	_, err := os.Stat(path)
-	return err == nil
+// loader is one run of Load.
+type loader struct {
+	Sources
+	v        *viper.Viper
+	config   Config
+	from     map[string]string // where each setting was given, by key
+	broken   map[string]bool   // settings whose own value is at fault, by key
+	warnings []string
+	faults   []error
 }
 
-// Load reads all sources, checks everything and returns the configuration, or
-// every fault that it found, each a *Fault, joined. Warnings stop nothing; they
-// are returned with an error too.
-func Load(src Sources) (Config, []Warning, error) {
-	l := &loader{v: viper.New(), config: Default(), from: map[string]string{}, broken: map[string]bool{}}
-	l.bind(src.Flags)
-	l.readFile(l.v.GetString("config"), src)
+// Load reads all sources, checks everything and returns the configuration, or every fault that it found, joined: each
+// names setting, value, source and rule. Warnings stop nothing; they are returned with an error too.
+func Load(src Sources) (Config, []string, error) {
+	l := &loader{src.filled(), viper.New(), Default(), map[string]string{}, map[string]bool{}, nil, nil}
+	l.bind()
+	l.readFile()
 	l.decode()
 	l.config.derive()
-	l.config.Kubernetes.findPod()
-	l.checkNames(os.Environ())
-	l.check(src)
+	l.checkNames()
+	l.check()
 	if len(l.faults) > 0 {
 		return Config{}, l.warnings, errors.Join(l.faults...)
 	}
 	return l.config, l.warnings, nil
 }
 
-// loader is one run of Load.
-type loader struct {
-	v      *viper.Viper
-	config Config
-
-	from   map[string]string // where each setting was given, by key
-	broken map[string]bool   // settings whose own value is at fault, by key
-
-	warnings []Warning
-	faults   []error
-}
-
 // bind lets viper read the flags that were given, and the environment; there an empty
 // value is an unset one, as BMO has it.
-func (l *loader) bind(flags *pflag.FlagSet) {
+func (l *loader) bind() {
 	for _, s := range settings {
 		_ = l.v.BindEnv(append([]string{s.key}, s.names...)...) // fails without a key
-		isGiven := func(name string) bool { return os.Getenv(name) != "" }
-		if i := slices.IndexFunc(s.names, isGiven); i == 0 {
+		if i := slices.IndexFunc(s.names, func(name string) bool { return os.Getenv(name) != "" }); i == 0 {
 			l.from[s.key] = "environment"
 		} else if i > 0 {
 			l.from[s.key] = "environment, as " + s.names[i]
 		}
-		if flags == nil {
-			continue
-		}
-		if f := flags.Lookup(s.flag()); f != nil && f.Changed {
+		if f := l.Flags.Lookup(s.flag()); f != nil && f.Changed {
 			_ = l.v.BindPFlag(s.key, f) // fails without a flag
 			l.from[s.key] = "flag --" + s.flag()
 		}
 	}
 }
 
+// readFile gives viper what is in the config file, where one is named; flag and environment win over it. viper's own
+// readers fold the case of keys, let a doubled key win, and read 010 as eight, which it is not in the environment. A
+// file can hold a password, so no fault repeats what is in it and no setting.
+func (l *loader) readFile() {
+	path := l.v.GetString("config")
+	if path == "" {
+		return
+	}
+	body, err := l.ReadFile(path)
+	var pairs []*yaml.Node
+	if err == nil {
+		l.config.File, l.config.FileText = path, string(body)
+		pairs, err = parse(body)
+	}
+	if err != nil {
+		l.fault("config", path, "cannot be read: "+err.Error())
+	}
+	var keys []string
+	for _, s := range settings[1:] { // the first is the path of the file
+		keys = append(keys, s.key)
+	}
+	lines := map[string]int{}
+	for pair := range slices.Chunk(pairs, 2) {
+		key, line := pair[0].Value, pair[0].Line
+		source := fmt.Sprintf("file %s, line %d", path, line)
+		text, err := plain(pair[1])
+		switch {
+		case lines[key] > 0: // the second value would silently win
+			l.wrong(strconv.Quote(key), source, fmt.Sprintf("must come once, and is in line %d too", lines[key]))
+		case !slices.Contains(keys, key):
+			l.wrong(strconv.Quote(key), source, "is not a setting"+meant(key, keys))
+		case err != nil:
+			l.wrong(named(key).names[0], source, err.Error())
+		case text != "" && l.from[key] == "":
+			l.from[key] = source
+			_ = l.v.MergeConfigMap(map[string]any{key: text}) // never fails
+		}
+		lines[key] = line
+	}
+}
+
+// parse reads a file into the keys and values of a table; JSON is YAML too.
+func parse(body []byte) ([]*yaml.Node, error) {
+	var doc yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(body))
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF): // nothing, or comments alone
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case doc.Content[0].Kind != yaml.MappingNode && doc.Content[0].ShortTag() != "!!null":
+		return nil, errors.New("it must be a table of settings, key: value")
+	case !errors.Is(d.Decode(new(yaml.Node)), io.EOF):
+		return nil, errors.New("it must hold one YAML document")
+	}
+	return doc.Content[0].Content, nil
+}
+
+// plain is the text of a value, as it stands in the file; a table is name=value pairs.
+func plain(n *yaml.Node) (text string, err error) {
+	var table map[string]string
+	switch {
+	case n.Decode(&text) == nil:
+		return text, nil
+	case n.Decode(&table) != nil:
+		return "", errors.New("must be a single value, or a table of such with each name once")
+	}
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		pairs = append(pairs, name+"="+table[name])
+	}
+	return strings.Join(pairs, ","), nil
+}
+
+// meant asks whether the nearest of known was meant, where it is near enough.
+func meant(name string, known []string) string {
+	if near, away := nearest.Word(name, known); away <= len(name)/2 {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
 // decode reads each value that was given. One that breaks its rule leaves the default, and is told.
 func (l *loader) decode() {
 	for _, s := range settings {
-		if !l.given(s.key) || l.broken[s.key] {
+		if l.from[s.key] == "" {
 			continue
 		}
 		text := l.v.GetString(s.key)
-		value, err := s.read(text)
-		switch {
+		switch err := s.set(&l.config, text); {
 		case err == nil:
-			s.field(&l.config).Set(value)
-		case s.lenient:
-			l.warnf("%s=%s (%s) ignored: %v", s.name(), quote(s.shown(text)), l.source(s.key), err)
+		case s.has("lenient"):
+			l.warnings = append(l.warnings, fmt.Sprintf("%s=%.100q (%s) ignored: %v", s.names[0], text, l.from[s.key], err))
 		default:
-			l.broken[s.key] = true
-			l.fault(s.name(), s.shown(text), l.source(s.key), "%v", err)
+			l.fault(s.key, s.shown(text), err.Error())
 		}
 	}
 }
 
-// fault adds what is wrong with one setting.
-func (l *loader) fault(name, value, source, rule string, args ...any) {
-	l.faults = append(l.faults, &Fault{Setting: name, Value: value, Source: source, Rule: fmt.Sprintf(rule, args...)})
+// fault tells what is wrong with the value of a setting, "" where it has none.
+func (l *loader) fault(key, value, rule string) {
+	what := named(key).names[0]
+	if value != "" {
+		what += fmt.Sprintf("=%.100q", value)
+	}
+	l.broken[key] = true
+	l.wrong(what, l.from[key], rule)
 }
 
-func (l *loader) warnf(format string, args ...any) {
-	l.warnings = append(l.warnings, Warning(fmt.Sprintf(format, args...)))
+func (l *loader) wrong(what, source, rule string) {
+	if source != "" {
+		what += " (" + source + ")"
+	}
+	l.faults = append(l.faults, errors.New(what+": "+rule))
 }
 
-// source tells where the value of a setting came from.
-func (l *loader) source(key string) string { return cmp.Or(l.from[key], "default") }
-
-// given reports whether somebody gave the setting.
-func (l *loader) given(key string) bool { return l.from[key] != "" }
-
-// Reload loads src again and returns what is to be in force from now on: c with
-// the settings that may change while running (see docs/settings.md) taken from
-// src. Others that changed are named in a warning and stay. With an error c is
-// returned unchanged: a broken file changes nothing.
-func (c Config) Reload(src Sources) (Config, []Warning, error) {
+// Reload loads src again and returns what is to be in force from now on: c with the settings that may change while
+// running taken from src. Others that changed are named in a warning and stay. With an error c is returned unchanged: a
+// broken file changes nothing.
+func (c Config) Reload(src Sources) (Config, []string, error) {
 	loaded, warnings, err := Load(src)
 	if err != nil {
 		return c, warnings, err
 	}
 	next := c
-	next.FileSum = loaded.FileSum
+	next.FileText = loaded.FileText
 	for _, s := range settings {
-		was, is := s.text(c), s.text(loaded)
-		// A new password leaves the masked text as it was.
-		changed := was != is || s.key == "ironicEndpoint" && c.Ironic.Endpoint != loaded.Ironic.Endpoint
-		switch {
-		case !s.restart:
-			s.field(&next).Set(s.field(&loaded))
-		case changed:
-			warnings = append(warnings, Warning(fmt.Sprintf(
-				"%s changed from %s to %s: needs a restart, %s stays in force", s.name(), quote(was), quote(is), quote(was))))
+		was, is := s.field(&next), s.field(&loaded)
+		if !s.has("restart") {
+			was.Set(is)
+		} else if !reflect.DeepEqual(was.Interface(), is.Interface()) { // a new password looks the same
+			warnings = append(warnings, fmt.Sprintf("%s changed from %q to %q: needs a restart, %[2]q stays in force",
+				s.names[0], s.text(c), s.text(loaded)))
 		}
 	}
 	next.derive()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,73 +16,43 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const endpoint = "IRONIC_ENDPOINT=http://127.0.0.1:6385"
+const (
+	endpoint = "IRONIC_ENDPOINT=http://127.0.0.1:6385"
+	folder   = "../../testdata/config"
+)
 
 // ours is a variable with our prefix.
-func ours(name, text string) string { return envPrefix + name + "=" + text }
+func ours(name, text string) string { return prefix + name + "=" + text }
 
-// load runs Load with an endpoint and the given environment.
-func load(t *testing.T, environ ...string) (c Config, warnings, faults []string) {
+// load runs Load with src where environ is all of the environment. Faults are taken apart.
+func load(t *testing.T, src Sources, environ ...string) (c Config, warnings, faults []string) {
 	t.Helper()
-	return loadFrom(t, Sources{ReadFile: files}, append(environ, endpoint)...)
+	environment(environ)
+	c, warnings, err := Load(src)
+	if joined := interface{ Unwrap() []error }(nil); errors.As(err, &joined) {
+		for _, e := range joined.Unwrap() {
+			faults = append(faults, e.Error())
+		}
+	}
+	return c, warnings, faults
 }
 
-// loadFrom runs Load with src in the given environment alone. As in os.Getenv the first of two entries counts.
-func loadFrom(t *testing.T, src Sources, environ ...string) (c Config, warnings, faults []string) {
-	t.Helper()
-	defer inEnvironment(t, environ)()
-	c, found, err := Load(src)
-	return c, texts(found), parts(err)
-}
-
-// inEnvironment makes environ all that Load sees of the environment until restore is called.
-func inEnvironment(t *testing.T, environ []string) (restore func()) {
-	t.Helper()
-	before := os.Environ()
+// environment makes environ all of it.
+func environment(environ []string) {
 	os.Clearenv()
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
-		if _, twice := os.LookupEnv(name); twice || name == "" {
-			continue
-		}
-		if err := os.Setenv(name, text); err != nil { //nolint:usetesting // for a part of a test only
-			t.Logf("%q: %v", entry, err)
-		}
-	}
-	return func() {
-		os.Clearenv()
-		for _, entry := range before {
-			name, text, _ := strings.Cut(entry, "=")
-			_ = os.Setenv(name, text) //nolint:usetesting // it was there before
-		}
+		_ = os.Setenv(name, text) //nolint:usetesting // the next one clears it
 	}
 }
-
-func texts(warnings []Warning) (all []string) {
-	for _, w := range warnings {
-		all = append(all, string(w))
-	}
-	return all
-}
-
-// parts takes a joined error apart.
-func parts(err error) (all []string) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			all = append(all, e.Error())
-		}
-		return all
-	}
-	if err != nil {
-		all = []string{err.Error()}
-	}
-	return all
-}
-
-const folder = "../../testdata/config"
 
 // files reads only base names, from testdata/config.
 func files(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, path)) }
+
+// holding is a config file with a text, and the variable that names it.
+func holding(text string) (Sources, string) {
+	return Sources{ReadFile: func(string) ([]byte, error) { return []byte(text), nil }}, ours("CONFIG", "f.yaml")
+}
 
 // parsed are our flags after parsing args.
 func parsed(t *testing.T, args ...string) *pflag.FlagSet {
@@ -123,21 +94,17 @@ func TestFiles(t *testing.T) {
 				environ = append(environ, endpoint)
 			}
 			src := Sources{ReadFile: files, Flags: parsed(t, wanted(body, "flag")...), Exists: func(string) bool { return true }}
-			c, warnings, faults := loadFrom(t, src, environ...)
+			c, warnings, faults := load(t, src, environ...)
 			bad := wanted(body, "fault")
 			if diff := cmp.Diff(bad, faults); diff != "" || strings.HasPrefix(path, "bad-") != (bad != nil) {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
-			if bad != nil {
-				return
-			}
-			if diff := cmp.Diff(wanted(body, "warning"), warnings); diff != "" {
+			if diff := cmp.Diff(wanted(body, "warning"), warnings); diff != "" && bad == nil {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
-			effective := c.Effective()
 			for _, want := range wanted(body, "effective") {
 				key, text, _ := strings.Cut(want, "=")
-				if got, ok := effective[key]; !ok || got != text {
+				if got, ok := c.Effective()[key]; !ok || got != text {
 					t.Errorf("effective %s = %q (%t), want %q", key, got, ok, text)
 				}
 			}
@@ -146,11 +113,11 @@ func TestFiles(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	environ := []string{endpoint, ours("CONFIG", "f.yaml")}
-	src := Sources{ReadFile: func(string) ([]byte, error) { return []byte("linger: 11s"), nil }}
+	src, file := holding("linger: 11s")
+	environ := []string{endpoint, file}
 	check := func(want string) {
 		t.Helper()
-		c, _, faults := loadFrom(t, src, environ...)
+		c, _, faults := load(t, src, environ...)
 		if got := c.Effective()["linger"]; faults != nil || got != want {
 			t.Errorf("linger %s (%v), want %s", got, faults, want)
 		}
@@ -162,10 +129,11 @@ func TestPrecedence(t *testing.T) {
 	check("13s")
 	src.Flags = parsed(t, "--leader-elect=false")
 	check("12s")
-	// An empty flag takes back what the environment says.
-	c, _, faults := loadFrom(t, Sources{Flags: parsed(t, "--gateway-listen-address=")}, endpoint, ours("GATEWAY_LISTEN_ADDRESS", "127.0.0.1:6390"))
-	if c.Gateway.Listen != "" || faults != nil {
-		t.Errorf("listens at %q, faults %q", c.Gateway.Listen, faults)
+	// An empty flag takes back what the environment says, a second name counts where the first is not set.
+	c, _, faults := load(t, Sources{Flags: parsed(t, "--gateway-listen-address=")}, endpoint, ours("GATEWAY_LISTEN_ADDRESS", "127.0.0.1:6390"),
+		ours("EXEMPT_VIRTUAL_MEDIA", "false"), ours("HOLDOFF_FILE", "/old"), ours("STATE", "/new"))
+	if c.Gateway.Listen != "" || c.Limits.VirtualMedia != "counted" || c.Holdoff.File != "/new" || faults != nil {
+		t.Errorf("%+v %+v %+v, faults %q", c.Gateway, c.Limits, c.Holdoff, faults)
 	}
 }
 
@@ -175,23 +143,94 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		"https://admin:sesame@ironic:6385", "ftp://admin:sesame@ironic", "https://admin:ses%zzame@ironic", "admin:sesame@ironic",
 		"http://admin:sesame@127.0.0.1:6390",
 	} {
-		c, warnings, faults := loadFrom(t, Sources{}, "IRONIC_ENDPOINT="+text, ours("GATEWAY_LISTEN_ADDRESS", ":6390"), ours("COUNT_MODE", "x"))
+		c, warnings, faults := load(t, Sources{}, "IRONIC_ENDPOINT="+text, ours("GATEWAY_LISTEN_ADDRESS", ":6390"), ours("COUNT_MODE", "x"))
 		if all := fmt.Sprint(c.Effective(), warnings, faults); strings.Contains(all, "same") || strings.Contains(all, "admin") {
 			t.Errorf("%s is shown: %s", text, all)
 		}
 	}
 	for _, body := range []string{"sesame", "[sesame]", "!!int sesame", "- : sesame\n :", "sesame: [sesame", `"sesame"`, `["sesame"]`} {
-		src := Sources{ReadFile: func(string) ([]byte, error) { return []byte(body), nil }}
-		_, _, faults := loadFrom(t, src, endpoint, ours("CONFIG", "f.yaml"))
-		if len(faults) != 1 || strings.Contains(faults[0], "sesame") {
+		src, file := holding(body)
+		if _, _, faults := load(t, src, endpoint, file); len(faults) != 1 || strings.Contains(faults[0], "sesame") {
 			t.Errorf("%q: %q", body, faults)
 		}
 	}
 }
 
-func TestAFileThatCannotBeRead(t *testing.T) {
-	_, _, faults := loadFrom(t, Sources{}, endpoint, ours("CONFIG", "/nowhere/none.yaml"))
-	if len(faults) != 1 || !strings.HasSuffix(faults[0], "cannot be read: open /nowhere/none.yaml: no such file or directory") {
-		t.Errorf("faults %q", faults)
+// TestNamesInTheEnvironment: what is nearly a name of ours is a start error; names of others never are. More of the former are in
+// testdata/config.
+func TestNamesInTheEnvironment(t *testing.T) {
+	// base takes the whole ConfigMap ironic, which BMO and Ironic's image read.
+	const others = `PROVISIONING_LIMIT BMO_CONCURRENCY_X HTTP_PORT PROVISIONING_INTERFACE PROVISIONING_IP DHCP_RANGE DHCP_HOSTS DEPLOY_KERNEL_URL
+		IRONIC_INSPECTOR_ENDPOINT CACHEURL IRONIC_FAST_TRACK IRONIC_CERT_FILE IRONIC_KEY_FILE IRONIC_CA_CERT_FILE IRONIC_CACERT_DIR IRONIC_IP
+		IRONIC_BASE_URL IRONIC_LISTEN_PORT IRONIC_HTPASSWD IRONIC_TRUSTED_CA IRONIC_SKIP_CLIENT_SAN_VERIFY IRONIC_CLIENT_TIMEOUT IRONIC_CLIENT_KEY_FILE
+		IRONIC_INSECURES IRONIC_NAMES LISTEN_ALL_INTERFACES ENABLE_HOST_CLAIMS WATCH_NAMESPACES POD_NAMESPACE METRICS_BIND_ADDRESS LEASE_DURATION_SECONDS
+		MAX_CONCURRENT_RECONCILES METAL3_AUTH_ROOT HOST_IP MODE CONFIG KUBERNETES DISRUPTION LOG_LEVEL LOG_FORMAT LISTEN_ADDRESS POLL_INTERVAL
+		LEADER_ELECT API_ACCESS LINGER STATE TLS_MIN_VERSION`
+	rows := map[string]string{
+		"IRONIC_THROTTLE_POLL_INTERVALL=1s":       "; did you mean IRONIC_THROTTLE_POLL_INTERVAL?",
+		"IRONIC_THROTTLE_BREAKER_ENABELD=true":    "; did you mean IRONIC_THROTTLE_BREAKER_ENABLED?",
+		"IRONIC_THROTTLE_SUPPORT=tcp":             "is not a setting",
+		"IRONIC_THROTTLE_=x":                      "is not a setting",
+		"STUCK_AFTER=hunter2":                     "is not read: the name is IRONIC_THROTTLE_STUCK_AFTER",
+		"max_concurrent_provisioning_hosts=5":     "; did you mean MAX_CONCURRENT_PROVISIONING_HOSTS?",
+		"IRONIC_THROTTLE_LISTEN_PORT=8087":        "is not a setting",
+		"IRONIC_THROTTLE_POLL_INTERVALL=":         "",
+		"IRONIC_THROTTLE_URL=http://x":            "",
+		"IRONIC_THROTTLE_TOKEN_FILE=/t":           "",
+		"IRONIC_THROTTLE_CA_FILE=/c":              "",
+		"IRONIC_THROTTLE_SERVICE_HOST=10.0.0.1":   "", // of Services named ironic-throttle and ironic-throttle-metrics
+		"IRONIC_THROTTLE_SERVICE_PORT_HTTP=8087":  "",
+		"IRONIC_THROTTLE_PORT=tcp://10.0.0.1:80":  "",
+		"IRONIC_THROTTLE_PORT_80_TCP_ADDR=10.0.0": "",
+		"IRONIC_THROTTLE_METRICS_PORT_84_TCP=tcp": "",
 	}
+	for name := range strings.FieldsSeq(others) {
+		rows[name+"=7"] = ""
+	}
+	for entry, want := range rows {
+		_, warnings, faults := load(t, Sources{}, entry, endpoint)
+		got := strings.Join(faults, "\n")
+		if (want == "") != (got == "") || !strings.HasSuffix(got, want) || warnings != nil || strings.Contains(got, "hunter2") {
+			t.Errorf("%s: faults %q, warnings %q, want %q", entry, faults, warnings, want)
+		}
+	}
+	// Who gave the setting by its own name knows it.
+	if _, _, faults := load(t, Sources{}, endpoint, "COUNT_MODE=x", ours("COUNT_MODE", "busy")); faults != nil {
+		t.Error(faults)
+	}
+}
+
+// FuzzFile: what Load lets pass can be read again from what is shown.
+func FuzzFile(f *testing.F) {
+	paths, _ := filepath.Glob(filepath.Join(folder, "*"))
+	for _, path := range paths {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	for _, s := range settings {
+		for _, text := range []string{s.def, another[s.key], "", "-1", "1e3", "99999999999999999999", "a=1,a=2", " ", "\x1b", "http://a:b@c", " 010 "} {
+			f.Add(fmt.Appendf(nil, "%s: %q", s.key, text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		src, file := holding(string(body))
+		c, _, faults := load(t, src, file, endpoint)
+		if faults != nil {
+			return
+		}
+		flags := []string{"--ironic-endpoint=" + c.Ironic.Endpoint} // credentials are masked
+		for _, s := range settings {
+			if s.key != "config" && s.key != "ironicEndpoint" {
+				flags = append(flags, "--"+s.flag()+"="+s.text(c))
+			}
+		}
+		again, _, faults := load(t, Sources{Flags: parsed(t, flags...)})
+		again.File = c.File
+		if diff := cmp.Diff(c.Effective(), again.Effective()); faults != nil || diff != "" {
+			t.Errorf("%v (-texts +read again):\n%s", faults, diff)
+		}
+	})
 }

@@ -9,72 +9,44 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 )
 
-// reserved are names with our prefix that are no settings of serve: where the client commands find the
-// server, what they show it, and how they know it.
-var reserved = []string{envPrefix + "URL", envPrefix + "TOKEN_FILE", envPrefix + "CA_FILE"}
-
 // serviceLink matches what Kubernetes puts into the environment of every pod for a Service, such as one
 // called ironic-throttle.
 var serviceLink = regexp.MustCompile(
-	`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$`)
-
-func isServiceLink(name, text string) bool {
-	return serviceLink.MatchString(name) || strings.HasSuffix(name, "_PORT") && strings.Contains(text, "://")
-}
-
-// typo is how many letters off a name may be that is one of ours misspelt.
-const typo = 2
+	`^` + prefix + `(\w+_)?(SERVICE_HOST=|SERVICE_PORT(_\w+)?=|PORT=\w+://|PORT_\d+_(TCP|UDP|SCTP))`)
 
 // checkNames refuses names in the environment that are nearly those of settings: they would be ignored in
 // silence. Names of BMO and of Ironic's image lie beside ours where base takes the ConfigMap of both, so
 // only names with our prefix have near ones, and the limit's. No value is shown, which may be a secret.
-func (l *loader) checkNames(environ []string) {
-	var all, ours []string // all names, and those that are nobody else's
+func (l *loader) checkNames() {
+	known := []string{prefix + "URL", prefix + "TOKEN_FILE", prefix + "CA_FILE"} // of the client commands
+	var ours, others, bare []string
 	for _, s := range settings {
-		all = append(all, s.names...)
-		if s.key == "maxConcurrentProvisioningHosts" || s.short() != s.name() {
-			ours = append(ours, s.name())
+		known = append(known, s.names...)
+		name := s.names[0]
+		if short := s.short(); short == name {
+			others = append(others, name)
+		} else if ours = append(ours, name); !s.has("common") && os.Getenv(name) == "" { // else somebody knows its name
+			bare = append(bare, short)
 		}
 	}
-	for _, entry := range environ {
+	for _, entry := range os.Environ() {
 		name, text, _ := strings.Cut(entry, "=")
-		if text == "" || slices.Contains(all, name) || slices.Contains(reserved, name) || isServiceLink(name, text) {
+		if text == "" || slices.Contains(known, name) || serviceLink.MatchString(entry) {
 			continue
 		}
-		near, away := nearest.Word(name, ours)
-		switch full := l.bare(name); {
-		case full != "":
-			l.fault(name, "", "environment", "is not read: the name is %s", full)
-		case away <= typo:
-			l.fault(name, "", "environment", "is not a setting; did you mean %s?", near)
-		case strings.HasPrefix(name, envPrefix):
-			l.fault(name, "", "environment", "is not a setting%s", meant(name, all))
+		short, prefixed := strings.CutPrefix(name, prefix)
+		const limit, typo = "MAX_CONCURRENT_PROVISIONING_HOSTS", 2
+		near, away := nearest.Word(name, append(ours, limit))
+		if other, less := nearest.Word(short, others); prefixed && less < away {
+			near, away = other, less
+		}
+		switch {
+		case slices.Contains(bare, name):
+			l.wrong(name, "environment", "is not read: the name is "+prefix+name)
+		case away <= typo || prefixed && away <= len(short)/2:
+			l.wrong(name, "environment", "is not a setting; did you mean "+near+"?")
+		case prefixed:
+			l.wrong(name, "environment", "is not a setting")
 		}
 	}
-}
-
-// bare is the name of the setting that somebody gave without our prefix; "" if that is not so, or where other
-// programs have such names: those of one word, and those with the tag common. Who gave the setting by its own
-// name there knows it.
-func (l *loader) bare(name string) string {
-	for _, s := range settings {
-		if s.short() == name && s.name() != name && !s.common && strings.Contains(name, "_") &&
-			os.Getenv(s.name()) == "" && !strings.HasPrefix(l.source(s.key), "flag") {
-			return s.name()
-		}
-	}
-	return ""
-}
-
-// meant asks whether the nearest of known was meant, where it is near enough. Our prefix does not count.
-func meant(name string, known []string) string {
-	name = strings.TrimPrefix(name, envPrefix)
-	near, best := "", len(name)/2+1
-	for _, k := range known {
-		_, away := nearest.Word(name, []string{strings.TrimPrefix(k, envPrefix)})
-		if away < best {
-			near, best = "; did you mean "+k+"?", away
-		}
-	}
-	return near
 }

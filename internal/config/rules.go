@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -10,135 +11,159 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // rule says what the value of a setting must be. Its read takes no more than an operator can mean: viper's readers
-// take 010 for eight, "" for 0, t for true.
+// take 010 for eight, "" for 0, t for true. An error of it names the rule.
 type rule struct {
-	kind, must string // of the value, for --help; completes "must be "
-	read       func(string) (any, error)
+	must string // completes "must be "
+	read func(text string) (any, error)
 }
 
-// ruleError is a rule that a text breaks, where that is more than the setting's own.
-type ruleError string
-
-func (e ruleError) Error() string { return string(e) }
-
-// errUnreadable is a text that breaks the rule of its setting.
-var errUnreadable = errors.New("cannot be read")
-
-func reads[T any](kind, must string, read func(string) (T, error)) rule {
-	return rule{kind, must, func(text string) (any, error) { return read(text) }}
+func reads[V any](must string, read func(string) (V, bool)) rule {
+	return rule{must, func(text string) (any, error) {
+		v, ok := read(text)
+		if !ok {
+			return nil, errors.New("must be " + must)
+		}
+		return v, nil
+	}}
 }
 
-// ruleOf reads the tag "is": words with | between them, a range lo..hi whose ends are read as the setting
-// is, a word and a range (0|1s..720h), or a name of textRules; "" where the type says all.
-func ruleOf(t reflect.Type, is string) rule {
-	if r, ok := typeRules[t]; ok {
-		return r
-	}
-	if r, ok := textRules[is]; ok {
-		return r
-	}
-	switch t {
-	case reflect.TypeFor[int]():
-		return ranged("number", "a whole number ", strconv.Atoi, is)
-	case reflect.TypeFor[float64]():
-		return ranged("number", "a number ", parseDecimal, is)
-	case reflect.TypeFor[time.Duration]():
-		return ranged("duration", "a duration with its unit, ", parseDuration, is)
-	}
-	words := strings.Split(is, "|")
-	return textRule("word", "one of "+strings.Join(words, ", "), func(v string) bool { return slices.Contains(words, v) })
+// whole matches texts that an expression matches as a whole.
+func whole(expression string) func(string) bool {
+	return regexp.MustCompile(`^(` + expression + `)$`).MatchString
 }
 
-func ranged[V cmp.Ordered](kind, must string, read func(string) (V, error), is string) rule {
-	word, span, special := strings.Cut(is, "|")
-	if !special {
-		span = is
-	}
+func matching(must, expression string) rule {
+	good := whole(expression)
+	return reads(must, func(text string) (string, bool) { return text, good(text) })
+}
+
+// ranged is the rule of values within span, lo..hi.
+func ranged[V cmp.Ordered](must string, read func(string) (V, error), span string) rule {
 	from, to, _ := strings.Cut(span, "..")
-	must += span
-	switch {
-	case to == "":
-		must = strings.TrimSuffix(must, span) + ">= " + from
-	case word == "0":
-		must += ", or 0 for never"
-	case special:
-		must += ", or " + word
-	}
-	other, _ := read(word) // the tests read each word and end
-	low, _ := read(from)
+	low, _ := read(from) // the tests read each end
 	high, _ := read(to)
-	return reads(kind, must, func(text string) (V, error) {
+	return reads(must+span, func(text string) (V, bool) {
 		v, err := read(text)
-		if !(special && v == other) && (v < low || to != "" && v > high) {
-			err = errUnreadable
-		}
-		return v, err
+		return v, err == nil && low <= v && v <= high
 	})
 }
 
-// typeRules are those of types that need no tag.
-var typeRules = map[reflect.Type]rule{
-	reflect.TypeFor[bool]():                     reads("boolfunc", "true or false", parseBool),
-	reflect.TypeFor[[]string]():                 reads("list", "namespaces with commas between them", namespaces),
-	reflect.TypeFor[cipherSuites]():             reads("list", ciphersMust, parseCiphers),
-	reflect.TypeFor[budgetText]():               reads("list", budgetsMust, parseBudgets),
-	reflect.TypeFor[map[string]int]():           reads("list", pools.must, pools.read),
-	reflect.TypeFor[map[string]float64]():       reads("list", weights.must, weights.read),
-	reflect.TypeFor[map[string]time.Duration](): reads("list", hostHolds.must, hostHolds.read),
+func duration(span string) rule {
+	return ranged("a duration with its unit, ", time.ParseDuration, span)
 }
 
-// textRules are named in the tag "is".
-var textRules = map[string]rule{
-	"path":    textRule("path", "a path", matching(`^[^\x00]*$`)),
-	"address": textRule("address", "host:port, such as 127.0.0.1:8087 or :8444", anAddress),
-	"state":   textRule("state", "a path, or configmap: and a name of lower-case letters, digits, '-' and '.'", aState),
-	"url":     textRule("url", "an http:// or https:// URL with a host and without query or fragment", aURL),
-	"name":    textRule("name", "a name of lower-case letters, digits, '-' and '.'", objectName.MatchString),
-	"deployment": textRule("deployment", "the name of a Deployment, or its namespace, '/' and its name",
-		matching(`^([a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)),
-	"quota": textRule("quota", "a whole percentage 0%..100% or a whole number of hosts 0..999999",
-		matching(`^([0-9]{1,6}|[0-9]{1,2}%|100%)$`)),
-	"price": textRule("price", "a number 0..999999999 without sign or exponent, such as 0.28",
-		matching(`^[0-9]{1,9}(\.[0-9]+)?$`)),
-	"hold":  reads("duration", holdText, HoldLength),
-	"media": reads("word", "exempt, counted, or a whole number 1..100000", parseMedia),
+func number(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+
+// list are the words of a text with commas, each once.
+func list(text string) []string {
+	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-func textRule(kind, must string, holds func(string) bool) rule {
-	return reads(kind, must, func(text string) (string, error) {
-		if !holds(text) {
-			return text, errUnreadable
+// pairs is the rule of name=value pairs. Ironic folds the case of conductor groups, and its name of the host
+// namespace/name is namespace~name.
+func pairs[V any](must, names string, value rule) rule {
+	good := whole(names)
+	return rule{must, func(text string) (any, error) {
+		all := map[string]V{}
+		for pair := range strings.SplitSeq(text, ",") {
+			name, given, _ := strings.Cut(pair, "=")
+			name = strings.Replace(strings.ToLower(strings.TrimSpace(name)), "~", "/", 1)
+			v, err := value.read(strings.TrimSpace(given))
+			if _, twice := all[name]; twice || err != nil || !good(name) {
+				return nil, fmt.Errorf("must be %s, each name once; %.100q is not", must, pair)
+			}
+			all[name], _ = v.(V)
 		}
-		return text, nil
-	})
+		return all, nil
+	}}
 }
 
-// objectName is what Kubernetes lets an object such as a BareMetalHost be called, namespaceName a namespace,
-// and groupName what Ironic lets a conductor group.
+// HoldLength reads a hold as the settings do; the error names the rule.
+func HoldLength(text string) (time.Duration, error) {
+	v, err := hold.read(strings.TrimSpace(text))
+	length, _ := v.(time.Duration)
+	return length, err
+}
+
 var (
-	objectName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	groupName     = regexp.MustCompile(`^[a-z0-9._-]{1,255}$`)
+	hold        = duration("0s..2562047h")
+	isNamespace = whole(namespace)
 )
 
-func matching(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
+// What Kubernetes lets a namespace, and an object such as a BareMetalHost, be called.
+const (
+	namespace = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
+	object    = `[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?`
+)
 
-func aState(text string) bool {
-	name, ok := strings.CutPrefix(text, inConfigMap)
-	return !ok && !strings.Contains(text, "\x00") || ok && objectName.MatchString(name)
+// ruleOf reads the tag "is": a range lo..hi whose ends are read as the setting is, a name of rules, or words with |
+// between them; without it the type says all.
+func ruleOf(field reflect.StructField) rule {
+	is := field.Tag.Get("is")
+	if r, ok := rules[cmp.Or(is, field.Type.String())]; ok {
+		return r
+	}
+	switch field.Type {
+	case reflect.TypeFor[int]():
+		return ranged("a whole number ", strconv.Atoi, is)
+	case reflect.TypeFor[float64]():
+		return ranged("a number ", number, is)
+	case reflect.TypeFor[time.Duration]():
+		return duration(is)
+	}
+	return matching("one of "+strings.ReplaceAll(is, "|", ", "), is)
 }
 
-// anAddress: the host may be empty, the port is a number.
-func anAddress(text string) bool {
-	_, port := split(text)
-	return port >= 0 && port <= 65535
+// rules are named in the tag "is", or as the type of a field without it.
+var rules = map[string]rule{
+	"path":       matching("a path", `[^\x00]*`),
+	"address":    matching("host:port, such as 127.0.0.1:8087 or :8444", `([^:\[\]\s]*|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}`),
+	"state":      matching("a path without ':', or configmap: and the name of a ConfigMap", `[^:\x00]+|configmap:`+object),
+	"name":       matching("a name of lower-case letters, digits, '-' and '.'", object),
+	"deployment": matching("the name of a Deployment, or its namespace, '/' and its name", `(`+namespace+`/)?`+object),
+	"quota":      matching("a whole percentage 0%..100% or a whole number of hosts 0..999999", `[0-9]{1,6}|[0-9]{1,2}%|100%`),
+	"media":      matching("exempt, counted, or a whole number 1..100000", `exempt|counted|true|false|0*[1-9][0-9]{0,4}|100000`),
+	"url": reads("an http:// or https:// URL with a host and without query or fragment", func(text string) (string, bool) {
+		u, err := url.Parse(text)
+		return text, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, "?#")
+	}),
+	"bool": reads("true or false", func(text string) (on, ok bool) {
+		on, ok = map[string]bool{"true": true, "on": true, "false": false, "off": false}[strings.ToLower(text)]
+		return on, ok
+	}),
+	"disruption.Span": reads("Never, or a duration such as 30m", func(text string) (d disruption.Span, ok bool) {
+		err := d.UnmarshalText([]byte(text))
+		return d, err == nil
+	}),
+	"namespaces": reads("namespaces with commas between them", func(text string) ([]string, bool) {
+		return list(text), !slices.ContainsFunc(list(text), func(name string) bool { return !isNamespace(name) })
+	}),
+	"ciphers": reads("names of safe cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+		func(text string) ([]string, bool) {
+			all := list(text)
+			return all, len(Access{Ciphers: all}.CipherSuites()) == len(all)
+		}),
+	"budgets": {budgetsMust, func(text string) (any, error) {
+		_, err := budget.Parse(text)
+		return text, err
+	}},
+	"map[string]int": pairs[int]("group=slots pairs such as rack1=8,rack2=12 with slots 1..100000, "+
+		"and groups of a-z, 0-9, '-', '_', '.'", `[a-z0-9._-]{1,255}`, ranged("", strconv.Atoi, "1..100000")),
+	// A weight of 0 would be a namespace that never gets a slot.
+	"map[string]float64": pairs[float64]("namespace=weight pairs such as prod=3,dev=0.5 with weights 0.01..100",
+		namespace, ranged("", number, "0.01..100")),
+	"map[string]time.Duration": pairs[time.Duration]("namespace/name=duration pairs such as metal3/worker-1=48h,metal3/lab=0",
+		namespace+"/"+object, hold),
 }
 
-func aURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https"}, u.Scheme) &&
-		u.RawQuery == "" && u.Fragment == ""
-}
+const budgetsMust = "whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
+	`[{"nodes":"10%"},{"minReady":"2"},` +
+	`{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`

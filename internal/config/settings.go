@@ -1,7 +1,7 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -11,87 +11,68 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// envPrefix is put before every environment name that is ours alone.
-const envPrefix = "IRONIC_THROTTLE_"
+// prefix is put before every environment name that is ours alone.
+const prefix = "IRONIC_THROTTLE_"
 
-// setting is one field of Config that is one.
+// setting is one field of Config that is one, as its tags say.
 type setting struct {
-	key   string   // in the file and in viper
-	names []string // in the environment; the first is the one of messages and of docs/settings.md
-	def   string   // text of the default; "" = unset
-	help  string
-	needs []string // keys
-	rule  rule
-
-	basic, restart, lenient, common bool
-
-	kind  reflect.Type
-	index []int // of the field in Config
+	reflect.StructField // with the index from Config on
+	key, def, help      string
+	names               []string // in the environment; the first is the one of messages and of docs/settings.md
+	rule                rule
 }
+
+var capital = regexp.MustCompile("[A-Z]")
 
 // settings are all of them, in the order of the fields of Config.
 var settings = settingsOf(reflect.TypeFor[Config](), nil)
 
 func settingsOf(t reflect.Type, at []int) (all []setting) {
-	for i := range t.NumField() {
-		field, index := t.Field(i), slices.Concat(at, []int{i})
-		if _, ok := field.Tag.Lookup("set"); ok {
-			all = append(all, newSetting(field, index))
+	for field := range t.Fields() {
+		field.Index = slices.Concat(at, field.Index)
+		if key := field.Tag.Get("set"); key != "" {
+			env := prefix + strings.ToUpper(capital.ReplaceAllString(key, "_$0")) // leaseTtl: LEASE_TTL
+			names := strings.Fields(cmp.Or(field.Tag.Get("env"), env))
+			all = append(all, setting{field, key, field.Tag.Get("def"), field.Tag.Get("help"), names, ruleOf(field)})
 		} else if field.Type.Kind() == reflect.Struct {
-			all = append(all, settingsOf(field.Type, index)...)
+			all = append(all, settingsOf(field.Type, field.Index)...)
 		}
 	}
 	return all
 }
-
-func newSetting(field reflect.StructField, index []int) setting {
-	tag := field.Tag
-	has := func(key string) bool {
-		_, ok := tag.Lookup(key)
-		return ok
-	}
-	s := setting{
-		key: tag.Get("set"), def: tag.Get("def"), help: tag.Get("help"), needs: strings.Fields(tag.Get("needs")),
-		basic: has("basic"), restart: has("restart"), lenient: has("lenient"), common: has("common"),
-		rule: ruleOf(field.Type, tag.Get("is")), kind: field.Type, index: index,
-	}
-	s.names = strings.Fields(tag.Get("env"))
-	if len(s.names) == 0 {
-		s.names = []string{envPrefix + upperSnake(s.key)}
-	}
-	return s
-}
-
-var capital = regexp.MustCompile("[A-Z]")
-
-// upperSnake is leaseTtl as LEASE_TTL.
-func upperSnake(key string) string { return strings.ToUpper(capital.ReplaceAllString(key, "_$0")) }
 
 // named is the setting with a key; the tests see that there is one.
 func named(key string) setting {
 	return settings[slices.IndexFunc(settings, func(s setting) bool { return s.key == key })]
 }
 
-func (s setting) name() string { return s.names[0] }
+// has reports whether s has a tag.
+func (s setting) has(tag string) bool {
+	_, ok := s.Tag.Lookup(tag)
+	return ok
+}
 
 // short is the name of s without our prefix.
-func (s setting) short() string { return strings.TrimPrefix(s.name(), envPrefix) }
+func (s setting) short() string { return strings.TrimPrefix(s.names[0], prefix) }
 
 // flag is the name of s on the command line, without the dashes.
 func (s setting) flag() string { return strings.ReplaceAll(strings.ToLower(s.short()), "_", "-") }
 
 func (s setting) field(c *Config) reflect.Value {
-	return reflect.ValueOf(c).Elem().FieldByIndex(s.index)
+	return reflect.ValueOf(c).Elem().FieldByIndex(s.Index)
 }
 
 // text is the value of s in c as messages may show it, "" where it is not set.
 func (s setting) text(c Config) string {
 	value := s.field(&c)
-	text := asText(value.Interface())
-	if _, err := s.rule.read(text); err != nil && value.IsZero() {
+	switch value.Kind() {
+	case reflect.Map, reflect.Slice: // map[a:1 b:2] and [a b], in order
+		return strings.NewReplacer("map[", "", "[", "", "]", "", ":", "=", " ", ",").Replace(fmt.Sprint(value))
+	}
+	if value.IsZero() && s.def == "" {
 		return ""
 	}
-	return s.shown(text)
+	return s.shown(fmt.Sprint(value))
 }
 
 // shown is text as messages may show it.
@@ -102,17 +83,17 @@ func (s setting) shown(text string) string {
 	return text
 }
 
-// read makes a value of text, or says what is wrong with it.
-func (s setting) read(text string) (reflect.Value, error) {
-	text = strings.TrimSpace(text)
-	if text == "" && s.def == "" {
-		return reflect.Zero(s.kind), nil
+// set gives c the value that text stands for, or says what is wrong with it.
+func (s setting) set(c *Config, text string) error {
+	if text = strings.TrimSpace(text); text == "" && s.def == "" {
+		s.field(c).SetZero()
+		return nil
 	}
 	value, err := s.rule.read(text)
-	if own := ruleError(""); err != nil && !errors.As(err, &own) {
-		err = ruleError("must be " + s.rule.must)
+	if err == nil {
+		s.field(c).Set(reflect.ValueOf(value))
 	}
-	return reflect.ValueOf(value), err
+	return err
 }
 
 // Default is the configuration with nothing set. Ironic.Endpoint has no
@@ -120,8 +101,7 @@ func (s setting) read(text string) (reflect.Value, error) {
 func Default() Config {
 	var c Config
 	for _, s := range settings {
-		value, _ := s.read(s.def) // the tests read each default
-		s.field(&c).Set(value)
+		_ = s.set(&c, s.def) // the tests read each default
 	}
 	c.derive()
 	return c
@@ -141,10 +121,10 @@ func (c Config) Effective() map[string]string {
 // checked when they are parsed but by Load, which then reports all faults together.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, s := range settings {
-		f := fs.VarPF(&rawFlag{s.def, s.rule.kind}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.name()))
-		f.Hidden = !s.basic
-		if s.kind.Kind() == reflect.Bool {
-			f.NoOptDefVal = "true"
+		f := fs.VarPF(&rawFlag{s.def, "value"}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.names[0]))
+		f.Hidden = !s.has("basic")
+		if s.Type.Kind() == reflect.Bool {
+			f.Value, f.NoOptDefVal = &rawFlag{s.def, "boolfunc"}, "true"
 		}
 	}
 }
@@ -155,12 +135,9 @@ func ShowAdvanced(fs *pflag.FlagSet) {
 }
 
 // rawFlag keeps the text of a flag. viper reads numbers and switches by itself where the
-// type is one that it knows, and takes what is none for 0: the kinds of rules are others.
+// type is one that it knows, and takes what is none for 0: these types are others.
 type rawFlag struct{ text, kind string }
 
-func (f *rawFlag) String() string { return f.text }
-func (f *rawFlag) Type() string   { return f.kind }
-func (f *rawFlag) Set(text string) error {
-	f.text = text
-	return nil
-}
+func (f *rawFlag) String() string        { return f.text }
+func (f *rawFlag) Set(text string) error { f.text = text; return nil }
+func (f *rawFlag) Type() string          { return f.kind }

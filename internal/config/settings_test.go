@@ -16,32 +16,23 @@ import (
 func TestTagsAreSound(t *testing.T) {
 	seen, basic := map[string]string{}, 0
 	for _, s := range settings {
-		if s.basic {
+		if s.has("basic") {
 			basic++
 		}
 		for _, name := range append([]string{s.key, "--" + s.flag()}, s.names...) {
 			if other, ok := seen[name]; ok {
-				t.Errorf("%s and %s are both called %s", s.name(), other, name)
+				t.Errorf("%s and %s are both called %s", s.names[0], other, name)
 			}
-			seen[name] = s.name()
+			seen[name] = s.names[0]
 		}
-		value, err := s.read(s.def)
-		if err != nil {
-			t.Errorf("%s: default %q: %v", s.name(), s.def, err)
-		}
-		if s.def != "" {
-			if _, err := s.read(asText(value.Interface())); err != nil {
-				t.Errorf("%s: cannot read its own text %q", s.name(), asText(value.Interface()))
-			}
+		var c Config
+		if err := s.set(&c, s.def); err != nil {
+			t.Errorf("%s: default %q: %v", s.names[0], s.def, err)
+		} else if err := s.set(&c, s.text(c)); err != nil {
+			t.Errorf("%s: cannot read its own text %q", s.names[0], s.text(c))
 		}
 		if s.help == "" || len(s.help) > 80 || strings.ContainsAny(s.help+s.rule.must, "|\n") {
-			t.Errorf("%s: help %q (%d) or rule %q is empty, too long or breaks the table", s.name(), s.help, len(s.help), s.rule.must)
-		}
-		for _, key := range s.needs {
-			named(key)
-		}
-		if s.rule.kind == "" || strings.Contains(s.rule.must, "  ") {
-			t.Errorf("%s: rule %+v", s.name(), s.rule)
+			t.Errorf("%s: help %q (%d) or rule %q is empty, too long or breaks the table", s.names[0], s.help, len(s.help), s.rule.must)
 		}
 	}
 	if basic > 12 || len(settings) > 50 {
@@ -54,23 +45,25 @@ func markdown(basic bool) string {
 	b := strings.Builder{}
 	b.WriteString("| environment | file | default | rule | meaning |\n| --- | --- | --- | --- | --- |\n")
 	for _, s := range settings {
-		if s.basic != basic {
+		if s.has("basic") != basic {
 			continue
 		}
 		key, def := "`"+s.key+"`", s.def
 		if def == "" {
 			def = "unset"
 		}
-		if s.restart {
+		if s.has("restart") {
 			key += " †"
 		}
 		if s.key == "config" {
 			key = "†"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.name(), key, def, s.rule.must, s.help)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.names[0], key, def, s.rule.must, s.help)
 	}
 	return b.String()
 }
+
+var update = os.Getenv("UPDATE_DOCS") != "" // before the tests clear the environment
 
 // The page is written by hand round the generated tables. UPDATE_DOCS=1 renews these:
 // UPDATE_DOCS=1 go test ./internal/config -run Docs.
@@ -83,7 +76,7 @@ func TestDocsHoldTheTables(t *testing.T) {
 		if !ok || !ok2 {
 			t.Fatalf("docs/settings.md lacks the marks %q and %q", begin, end)
 		}
-		if os.Getenv("UPDATE_DOCS") != "" {
+		if update {
 			if err := os.WriteFile("../../docs/settings.md", []byte(before+begin+table+end+after), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -118,14 +111,14 @@ func TestDocsExamplesWork(t *testing.T) {
 			Flags:    parsed(t, strings.Fields(way[2])...),
 			ReadFile: func(string) ([]byte, error) { return []byte(bodies[0][1]), nil },
 		}
-		c, warnings, faults := loadFrom(t, src, append(strings.Fields(way[1]), endpoint)...)
+		c, warnings, faults := load(t, src, append(strings.Fields(way[1]), endpoint)...)
 		if c.Mode != Observe || c.Limits.Total != 40 || warnings != nil || faults != nil {
 			t.Errorf("%s: mode %s, limit %d, warnings %q, faults %q", way[0], c.Mode, c.Limits.Total, warnings, faults)
 		}
 	}
 	for _, body := range bodies[1:] {
-		src := Sources{ReadFile: func(string) ([]byte, error) { return []byte(body[1]), nil }}
-		if _, warnings, faults := loadFrom(t, src, ours("CONFIG", "f.yaml"), endpoint); warnings != nil || faults != nil {
+		src, file := holding(body[1])
+		if _, warnings, faults := load(t, src, file, endpoint); warnings != nil || faults != nil {
 			t.Errorf("%s: warnings %q, faults %q", body[1], warnings, faults)
 		}
 	}
@@ -139,10 +132,10 @@ func TestHelpShowsEverySettingOnce(t *testing.T) {
 	advanced := fs.FlagUsages()
 	for _, s := range settings {
 		shows := func(usage string) bool { return slices.Contains(strings.Fields(usage), "--"+s.flag()) }
-		if shows(basic) != s.basic || shows(advanced) == s.basic || !strings.Contains(basic+advanced, s.name()) {
-			t.Errorf("%s: basic %t, but shown as basic %t, as advanced %t", s.name(), s.basic, shows(basic), shows(advanced))
+		if shows(basic) != s.has("basic") || shows(advanced) == s.has("basic") || !strings.Contains(basic+advanced, s.names[0]) {
+			t.Errorf("%s: basic %t, but shown as basic %t, as advanced %t", s.names[0], s.has("basic"), shows(basic), shows(advanced))
 		}
-		if f := fs.Lookup(s.flag()); (f.NoOptDefVal == "true") != (s.kind.Kind() == reflect.Bool) {
+		if f := fs.Lookup(s.flag()); (f.NoOptDefVal == "true") != (s.Type.Kind() == reflect.Bool) {
 			t.Errorf("--%s alone means %q", s.flag(), f.NoOptDefVal)
 		}
 	}

@@ -14,51 +14,44 @@ const watchEvery = 5 * time.Second
 // Update is what Watch found in the file.
 type Update struct {
 	Config   Config // in force from now on; the old one when Err is set
-	Warnings []Warning
+	Warnings []string
 	Err      error
 }
 
-// errEmptied: a file without settings would bring all the defaults back, and is
-// most likely one that somebody is about to write.
-var errEmptied = errors.New("it is empty now: what was in force stays")
-
-// Watch reads the config file every 5 s until ctx ends and calls apply, one
-// call after the other, for each content that differs from the one before, the
-// first time from the one that c was read from. A content counts when two reads
-// in a row have found it, so that a file that is just being written does not; an
-// empty one never does. It blocks; without a config file it returns at once.
+// Watch reads the config file every 5 s until ctx ends and calls apply, one call after the other, for each content that
+// differs from the one before, the first time from the one that c was read from. A content counts when two reads in a
+// row have found it, so that a file that is just being written does not. Without a config file it returns at once.
 func Watch(ctx context.Context, c Config, src Sources, apply func(Update)) {
 	if c.File == "" {
 		return
 	}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	told, latest := c.FileSum, c.FileSum // sum of a content, or error
+	src = src.filled()
+	told, latest := c.FileText, c.FileText // or an error
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		body, err := src.read(c.File)
+		body, err := src.ReadFile(c.File)
 		if err == nil && len(bytes.TrimSpace(body)) == 0 {
-			err = errEmptied
+			// It would bring all the defaults back, and is most likely one that somebody is about to write.
+			err = errors.New("it is empty now: what was in force stays")
 		}
-		seen := sum(body)
+		seen := string(body)
 		if err != nil {
-			seen = "error:" + err.Error()
+			seen = err.Error()
 		}
 		steady := seen == latest
-		latest = seen
-		if seen == told || !steady {
-			continue
+		if latest = seen; steady && seen != told {
+			told = seen
+			found, u := src, Update{}
+			found.ReadFile = func(string) ([]byte, error) { return body, err }
+			u.Config, u.Warnings, u.Err = c.Reload(found)
+			c = u.Config
+			apply(u)
 		}
-		told = seen
-		found := src
-		found.ReadFile = func(string) ([]byte, error) { return body, err }
-		u := Update{}
-		u.Config, u.Warnings, u.Err = c.Reload(found)
-		c = u.Config
-		apply(u)
 	}
 }

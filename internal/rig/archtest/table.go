@@ -71,7 +71,7 @@ var table = map[string]imports{
 	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
 	"pkg/admission":         {house: []string{"internal/nearest", "pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption", "pkg/disruption/budget"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
 	"internal/secret":    {},
 	"internal/logging":   {},
