@@ -104,7 +104,9 @@ func (c *Controller) showQueued(now time.Time, h *slots.Host) api.QueuedHost {
 	q.WaitedSeconds = tenths(now.Sub(t.Since))
 	if t.InLine {
 		q.Position = c.order.Position(h)
-		if half, most := c.order.Expect(h); half >= 0 {
+		// Told starting or stale, a host waits for a poll, and nobody knows how long.
+		known := h.LastTold != api.ReasonStarting && h.LastTold != api.ReasonStale
+		if half, most := c.order.Expect(h); known && half >= 0 {
 			expect, atMost := tenths(half), tenths(most)
 			q.ExpectSeconds, q.AtMostSeconds = &expect, &atMost
 		}

@@ -55,6 +55,21 @@ func TestTheHeadlineSaysWhatMatters(t *testing.T) {
 	}
 }
 
+// While nobody knows who is at work, a host in line is promised nothing.
+func TestNobodyIsExpectedBeforeTheStartIsOver(t *testing.T) {
+	s, err := newStage("fresh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.all("ask a provision; poll; ask a provision"); err != nil {
+		t.Fatal(err)
+	}
+	q := s.QueueOf(s.now, api.QueueQuery{Limit: 1}).Pools[0]
+	if len(q.Hosts) != 1 || q.Hosts[0].Position != 1 || q.Hosts[0].ExpectSeconds != nil {
+		t.Errorf("queue %+v, want a host in the first place without an estimate", q)
+	}
+}
+
 // The queue can be had of one namespace, of those that were told a reason, and cut.
 func TestTheQueueIsFiltered(t *testing.T) {
 	s, err := newStage("limit=3 holdoff=1h group:rack=1")
