@@ -89,6 +89,9 @@ func replace(path string, value []byte) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
+// Aside implements Store.
+func (f *File) Aside(value []byte) error { return replace(f.path+".broken", value) }
+
 // Room implements Store.
 func (f *File) Room() int { return maxFile }
 

@@ -62,7 +62,8 @@ func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 		return v, nil
 	}
 	if v, err = Unpack(value); err != nil {
-		k.log.Error("holds and limits cannot be read: hosts that have failed are held from now on", "place", k.store, "error", err)
+		k.log.Error("holds and limits cannot be read: they are kept aside, and hosts that have failed are held from now on",
+			"place", k.store, "error", err, "aside", k.store.Aside(value))
 		return v, nil
 	}
 	k.log.Info("holds of failed hosts were read", "place", k.store, "hosts", len(v.Records), "limits", len(v.Limits.Pools))

@@ -255,3 +255,20 @@ func TestWhoMustNotSave(t *testing.T) {
 		}
 	})
 }
+
+// A value that is damaged is kept aside, and the next save replaces it.
+func TestADamagedValueIsKeptAside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holds")
+	damaged := append(packed(t, records(3)), "more"...)
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, path, func(k *keeping) {
+		k.told(1, "level=ERROR msg=\"holds and limits cannot be read: they are kept aside")
+		k.fails(1)
+		k.want(1, 20)
+		if aside, err := os.ReadFile(path + ".broken"); !bytes.Equal(aside, damaged) {
+			t.Errorf("%q is kept aside, %v", aside, err)
+		}
+	})
+}

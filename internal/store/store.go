@@ -31,6 +31,8 @@ type Store interface {
 	Load(ctx context.Context) ([]byte, error)
 	// Save replaces the value. After nil it is kept; after an error it may be, or the one before is.
 	Save(ctx context.Context, value []byte) error
+	// Aside keeps a value that could not be read beside the next one that is saved.
+	Aside(value []byte) error
 	// Room is the size of the largest value, in bytes.
 	Room() int
 	// Close lets another process have the place.

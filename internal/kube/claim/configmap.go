@@ -26,7 +26,8 @@ type ConfigMap struct {
 	// Load must not put its name over that of the present leader.
 	Leading func() bool
 
-	seen *corev1.ConfigMap // as it was read or written last; without a resourceVersion there is none
+	seen  *corev1.ConfigMap // as it was read or written last; without a resourceVersion there is none
+	aside []byte            // what could not be read last
 }
 
 var _ store.Store = (*ConfigMap)(nil)
@@ -35,8 +36,9 @@ const (
 	annotationWriter = "ironic-throttle.metal3.io/writer"
 	labelManager     = "app.kubernetes.io/managed-by"
 	keyValue         = "holds.jsonl.gz"
+	keyAside         = "unreadable.gz"
 
-	maxData = 1000 << 10 // bytes: the API server takes 1 MiB
+	maxData = 1000 << 10 // bytes of both keys: the API server takes 1 MiB
 	tries   = 4          // of a write that met another version
 )
 
@@ -46,7 +48,7 @@ func (c *ConfigMap) Load(ctx context.Context) (value []byte, err error) {
 		if c.seen, err = c.get(ctx); err != nil {
 			break
 		}
-		value = c.seen.BinaryData[keyValue]
+		value, c.aside = c.seen.BinaryData[keyValue], c.seen.BinaryData[keyAside]
 		if err = c.put(ctx, value); !moved(err) {
 			break
 		}
@@ -95,6 +97,9 @@ func (c *ConfigMap) put(ctx context.Context, value []byte) error {
 	if value != nil {
 		next.BinaryData[keyValue] = value
 	}
+	if len(c.aside) > 0 && len(value)+len(c.aside) <= maxData {
+		next.BinaryData[keyAside] = c.aside
+	}
 	if !c.Leading() {
 		return store.ErrNotLeading
 	}
@@ -108,6 +113,12 @@ func (c *ConfigMap) put(ctx context.Context, value []byte) error {
 		c.seen = next
 	}
 	return err
+}
+
+// Aside implements store.Store. The value is kept as long as there is room for both.
+func (c *ConfigMap) Aside(value []byte) error {
+	c.aside = value
+	return nil
 }
 
 // Room implements store.Store.

@@ -79,12 +79,12 @@ func (p *process) saves(t *testing.T, value string) {
 	}
 }
 
-// holds demands what is kept.
+// holds demands what is kept, and what is kept aside.
 func (s *server) holds(t *testing.T, want string) {
 	t.Helper()
 	o := &corev1.ConfigMap{}
 	err := s.WithWatch.Get(t.Context(), client.ObjectKey{Namespace: "metal3", Name: "holds"}, o)
-	if got := string(o.BinaryData["holds.jsonl.gz"]); err != nil || got != want {
+	if got := string(o.BinaryData["holds.jsonl.gz"]) + string(o.BinaryData["unreadable.gz"]); err != nil || got != want {
 		t.Fatalf("%q is kept, want %q, %v", got, want, err)
 	}
 }
@@ -124,8 +124,8 @@ func TestAnEarlierLeaderWritesNothing(t *testing.T) {
 	b.saves(t, "5")
 }
 
-// A write whose answer was lost is no other leader's.
-func TestALostAnswer(t *testing.T) {
+// A write whose answer was lost is no other leader's. What could not be read is kept aside, also by the next leader.
+func TestALostAnswerAndAValueAside(t *testing.T) {
 	s := newServer()
 	p := s.process("a")
 	p.loads(t, "")
@@ -135,7 +135,15 @@ func TestALostAnswer(t *testing.T) {
 	}
 	s.after = noFault
 	p.saves(t, "2")
-	s.holds(t, "2")
+	if err := p.Aside([]byte(" aside")); err != nil {
+		t.Fatal(err)
+	}
+	p.saves(t, "3")
+	next := s.process("b")
+	next.loads(t, "3")
+	next.saves(t, strings.Repeat("x", next.Room()))
+	next.saves(t, "4")
+	s.holds(t, "4 aside")
 }
 
 // Nothing is written in doubt, and no error is taken for a success.
