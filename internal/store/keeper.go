@@ -58,15 +58,15 @@ func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 	case err != nil:
 		return v, err
 	case value == nil:
-		k.log.Warn("there are no holds yet: hosts that have failed before are held from now on", "place", k.store)
+		k.log.Warn("there are no holds yet: hosts that have failed before are held from now on", "place", k.store.String())
 		return v, nil
 	}
 	if v, err = Unpack(value); err != nil {
 		k.log.Error("holds and limits cannot be read: they are kept aside, and hosts that have failed are held from now on",
-			"place", k.store, "error", err, "aside", k.store.Aside(value))
+			"place", k.store.String(), "error", err, "aside", k.store.Aside(value))
 		return v, nil
 	}
-	k.log.Info("holds of failed hosts were read", "place", k.store, "hosts", len(v.Records), "limits", len(v.Limits.Pools))
+	k.log.Info("holds of failed hosts were read", "place", k.store.String(), "hosts", len(v.Records), "limits", len(v.Limits.Pools))
 	return v, nil
 }
 
