@@ -187,16 +187,15 @@ var table = map[string]imports{
 		house:   []string{"internal/cli", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate"},
 		outside: []string{cobra},
 	},
-	"internal/rig/measure":  {},
 	"internal/rig/ways":     {tests: []string{"internal/rig/child"}},
 	"internal/rig/ways/cmd": {house: []string{"internal/app", "internal/config"}},
 	"internal/rig/virtual":  {house: []string{"internal/rig/fakeironic", "pkg/ironic"}},
 	"internal/rig/simulate": {
 		house: []string{
-			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/virtual",
-			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
+			"internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/virtual",
+			"pkg/admission", "pkg/breaker", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
-		outside: []string{pflag},
+		outside: []string{pflag, "golang.org/x/sync"},
 	},
 	"internal/rig/soak": {
 		house: []string{
@@ -209,8 +208,7 @@ var table = map[string]imports{
 	}},
 	"internal/rig/demo": {
 		house: []string{
-			"internal/app", "internal/config", "internal/rig/bmo", "internal/rig/fakeironic", "internal/rig/measure",
-			"pkg/ironic", "pkg/api",
+			"internal/app", "internal/config", "internal/rig/bmo", "internal/rig/fakeironic", "internal/rig/simulate", "pkg/api",
 		},
 		outside: []string{pflag},
 		tests:   []string{"internal/rig/child", "internal/gateway", "internal/store", "pkg/admission"},

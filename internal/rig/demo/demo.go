@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"text/tabwriter"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // Output is where a demo speaks to. The summary goes to Stdout, all progress to Stderr.
@@ -17,47 +20,67 @@ type Output struct {
 	JSON           bool // the summary is one JSON object
 }
 
+// Summary is what a storm came to. Seconds are simulated; what works is the truth inside the fake Ironic, never the
+// throttle's own count.
+type Summary struct {
+	Policy string `json:"policy"`
+	Via    string `json:"via"`
+	Hosts  int    `json:"hosts"`
+	Limit  int    `json:"limit"`
+
+	Provisioned int `json:"provisioned"`
+	Failed      int `json:"failed"` // hosts that BMO gave up
+
+	PeakWorking        int     `json:"peakWorking"` // most hosts that worked at once
+	OverLimitSeconds   float64 `json:"overLimitSeconds"`
+	MakespanSeconds    float64 `json:"makespanSeconds"` // until the last host was provisioned, or the end
+	IronicRequests     int     `json:"ironicRequests"`  // of everybody
+	IronicListRequests int     `json:"ironicListRequests"`
+
+	Interrupted bool `json:"interrupted"`
+}
+
+// Exceeded tells whether more hosts than the limit ever worked at once.
+func (s Summary) Exceeded() bool { return s.PeakWorking > s.Limit }
+
 const (
-	sampling  = 25 * time.Millisecond // between two looks, real
-	lineEvery = 3 * time.Second       // between two lines of progress, real
+	sampling  = 100 * time.Millisecond // between two looks, real
+	lineEvery = 3 * time.Second        // between two lines of progress, real
 )
 
 // Run plays the storm and prints its summary. Errors are a wrong option, or a part that broke; a limit that did not
-// hold is not one, see Summary.Exceeded and Summary.Unfinished. A ctx that ends early ends the storm with the summary
-// so far.
-func Run(ctx context.Context, o Options, out Output) (measure.Summary, error) {
+// hold is not one, see Summary.Exceeded. A ctx that ends early ends the storm with the summary so far.
+func Run(ctx context.Context, o Options, out Output) (Summary, error) {
 	if err := o.Validate(); err != nil {
-		return measure.Summary{}, err
+		return Summary{}, err
 	}
 	o = o.usual()
 	fmt.Fprintf(out.Stderr, "demo:     starts a fake Ironic with %d nodes, a fake BMO, and what decides; an hour of the storm takes about %s\n",
 		o.Hosts, time.Duration(float64(time.Hour)/o.Speed).Round(time.Second))
 	s, err := newStage(ctx, o)
 	if err != nil {
-		return measure.Summary{}, errors.Join(err, s.close())
+		return Summary{}, errors.Join(err, s.close())
 	}
 	sum, err := play(ctx, s, out)
 	return sum, errors.Join(err, s.close())
 }
 
-func play(ctx context.Context, s *stage, out Output) (measure.Summary, error) {
+func play(ctx context.Context, s *stage, out Output) (Summary, error) {
 	if _, err := io.WriteString(out.Stderr, s.announcement()); err != nil {
-		return measure.Summary{}, err
+		return Summary{}, err
 	}
 	if err := s.ready(s.ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted before the storm began")
 		}
-		return measure.Summary{}, err
+		return Summary{}, err
 	}
-	m := newMeter(s.opt, s.fleet, s.look())
 	s.begin()
-	why := watch(s, m, out.Stderr, patience(s.opt.Speed))
+	sum := watch(s, out.Stderr)
 	if err := context.Cause(s.ctx); err != nil && ctx.Err() == nil {
-		return measure.Summary{}, fmt.Errorf("a part of the demo ended: %w", err)
+		return Summary{}, fmt.Errorf("a part of the demo ended: %w", err)
 	}
-	sum := summarize(s, m, why)
-	if err := report(sum, out); err != nil {
+	if err := sum.print(out); err != nil {
 		return sum, err
 	}
 	if s.opt.Keep && ctx.Err() == nil {
@@ -67,59 +90,61 @@ func play(ctx context.Context, s *stage, out Output) (measure.Summary, error) {
 	return sum, nil
 }
 
-// watch samples until the storm is over and says why it was not played to its end, if so: interrupted, or nothing has
-// begun or ended for patience, real.
-func watch(s *stage, m *meter, progress io.Writer, patience time.Duration) string {
+// watch looks until the storm is over, or interrupted.
+func watch(s *stage, progress io.Writer) Summary {
 	var line time.Time
-	before, moved := movesOf(m.last), m.last.at
 	tick := time.NewTicker(sampling)
 	defer tick.Stop()
 	for {
+		interrupted := false
 		select {
 		case <-s.ctx.Done():
-			m.add(s.look())
-			return "interrupted"
+			interrupted = true
 		case <-tick.C:
 		}
-		m.add(s.look())
-		now := m.last.at
-		over := provisioned(m.last)+gaveUp(m.last) == len(s.fleet)
-		if over || now.Sub(line) >= lineEvery {
-			line = now
-			fmt.Fprintln(progress, m.line(s.opt.Speed))
+		sum, truth := s.look()
+		sum.Interrupted = interrupted
+		over := sum.Provisioned+sum.Failed == sum.Hosts
+		if over || interrupted || time.Since(line) >= lineEvery {
+			line = time.Now()
+			fmt.Fprintf(progress, "%8s  slots %d/%d  working %d (peak %d)  provisioned %d/%d  given up %d\n",
+				lasts(sum.MakespanSeconds), s.taken(truth), sum.Limit, truth.Working, sum.PeakWorking, sum.Provisioned, sum.Hosts, sum.Failed)
 		}
-		if moves := movesOf(m.last); moves != before {
-			before, moved = moves, now
-		}
-		switch {
-		case over:
-			return ""
-		case now.Sub(moved) >= patience:
-			return fmt.Sprintf("stopped after %s of simulated time: nothing began or ended any more", m.simulated(s.opt.Speed))
+		if over || interrupted {
+			return sum
 		}
 	}
 }
 
-// patience is the real time without the begin or end of any work after which a storm is not going to end: longer than
-// what Ironic, operator and breakers wait for one after the other, and than a machine that others use is away.
-func patience(speed float64) time.Duration {
-	return 2*time.Minute + time.Duration(float64(3*time.Hour)/speed)
+func lasts(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second)
 }
 
-// moves changes whenever a storm goes on.
-type moves struct{ started, finished, failed, aborted, provisioned, gaveUp int }
-
-func movesOf(s sample) moves {
-	t := s.truth
-	return moves{t.Started, t.Finished, t.Failed, t.Aborted, provisioned(s), gaveUp(s)}
+// look is the summary so far.
+func (s *stage) look() (Summary, fakeironic.Truth) {
+	o, t := s.opt, s.ironic.Truth()
+	sum := Summary{
+		Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, PeakWorking: t.PeakWorking,
+		OverLimitSeconds: t.OverLimit.Seconds() * o.Speed, MakespanSeconds: time.Since(s.begun).Seconds() * o.Speed,
+		IronicRequests: t.Requests.All, IronicListRequests: t.Requests.Lists,
+	}
+	for _, h := range s.bmo.Hosts() {
+		switch {
+		case h.State == api.BMHProvisioned:
+			sum.Provisioned++
+		case h.GaveUp:
+			sum.Failed++
+		}
+	}
+	return sum, t
 }
 
-func summarize(s *stage, m *meter, why string) measure.Summary {
-	o := s.opt
-	sum := measure.Summary{Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.asks(), Why: why}
-	m.fill(&sum, o.Speed)
-	sum.MeanWaitSeconds, sum.P95WaitSeconds = measure.Waits(s.bmo.Waits(), o.Speed)
-	return sum
+// taken is how many slots are occupied; without a throttle what works occupies.
+func (s *stage) taken(t fakeironic.Truth) int {
+	if s.app == nil {
+		return t.Working
+	}
+	return s.app.Status().Slots.Total.Occupied
 }
 
 // announcement tells what is played and where it can be looked at.
@@ -131,19 +156,27 @@ func (s *stage) announcement() string {
 		at := s.app.Addresses()
 		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", at.API, at.API, at.Metrics)
 	}
-	if o.Via == measure.ViaGateway {
+	if o.Via == simulate.ViaGateway {
 		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", s.app.Addresses().Gateway)
 	}
 	return text
 }
 
-// report prints the summary.
-func report(sum measure.Summary, out Output) error {
-	if sum.Why != "" {
-		fmt.Fprintln(out.Stderr, "not finished:", sum.Why)
+// print writes the summary as a table for people, or as JSON.
+func (s Summary) print(out Output) error {
+	if out.JSON {
+		return json.NewEncoder(out.Stdout).Encode(s)
 	}
-	if !out.JSON {
-		return sum.Write(out.Stdout)
+	w := tabwriter.NewWriter(out.Stdout, 0, 0, 2, ' ', 0)
+	verdict := "the limit held"
+	if s.Exceeded() {
+		verdict = "ABOVE THE LIMIT for " + lasts(s.OverLimitSeconds).String()
 	}
-	return json.NewEncoder(out.Stdout).Encode(sum)
+	fmt.Fprintf(w, "policy\t%s, via %s\nhosts\t%d: %d provisioned, %d given up\nlimit\t%d\n", s.Policy, s.Via, s.Hosts, s.Provisioned, s.Failed, s.Limit)
+	fmt.Fprintf(w, "peak of working hosts\t%d, %s\nmakespan\t%s\n", s.PeakWorking, verdict, lasts(s.MakespanSeconds))
+	fmt.Fprintf(w, "requests to Ironic\t%d, of these %d lists\n", s.IronicRequests, s.IronicListRequests)
+	if s.Interrupted {
+		fmt.Fprintf(w, "NOT FINISHED\tinterrupted\n")
+	}
+	return w.Flush()
 }

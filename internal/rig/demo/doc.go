@@ -4,7 +4,6 @@
 //
 //	bmo ──"may it start?"──► app (throttle) ──polls──► fakeironic
 //	   └───────────────GET, PUT states/provision──────────────►│
-//	meter ◄── the truth, sampled, and the hosts ───────────────┘
 //
 // or, with an operator that knows nothing of the throttle:
 //

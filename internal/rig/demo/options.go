@@ -3,30 +3,28 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
 // Options say which storm is played. DefaultOptions is the place to start from.
 type Options struct {
-	Hosts   int     // that want to be provisioned, 1..1000
-	Limit   int     // slots
-	Failing float64 // share of hosts whose first two deployments fail, 0..1
-	Tenants int     // namespaces; the first has four times the hosts of each other
-	Workers int     // of the fake BMO, as BMO_CONCURRENCY
-	Speed   float64 // simulated seconds in a real one; 0 is 90 by gateway, 180 by check
-	Via     measure.Via
-	Policy  measure.Policy
-	Keep    bool // everything runs on after the storm until the context ends
-	Seed    uint64
-	Version string // shown by the throttle's API
+	simulate.Options         // the simulator's, as far as Flags has them
+	Speed            float64 // simulated seconds in a real one; 0 is the usual
+	Keep             bool    // everything runs on after the storm
+	Version          string  // of the throttle's API
 }
 
 // DefaultOptions is a storm that ends within two minutes on a small machine.
 func DefaultOptions() Options {
-	return Options{Hosts: 100, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8, Policy: measure.PolicyThrottle, Seed: 1}
+	o := Options{Options: simulate.DefaultOptions()}
+	o.Hosts, o.Via = 100, ""
+	return o
 }
 
 // Flags binds the options to fs, with the present values as defaults.
@@ -37,8 +35,8 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Tenants, "tenants", o.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
 	fs.Float64Var(&o.Speed, "speed", o.Speed, "simulated seconds in a real one; 0: 90 with --via gateway, 180 with check")
-	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts); (default gateway, check with --policy bmo)")
-	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle or bmo (its present rule)")
+	fs.StringVar(&o.Via, "via", o.Via, "how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts); (default gateway, check with --policy bmo)")
+	fs.StringVar(&o.Policy, "policy", o.Policy, "what decides: throttle or bmo (its present rule)")
 	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
 }
@@ -47,14 +45,14 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 // ask every three simulated seconds.
 func (o Options) usual() Options {
 	if o.Via == "" {
-		o.Via = measure.ViaGateway
-		if o.Policy != measure.PolicyThrottle {
-			o.Via = measure.ViaCheck
+		o.Via = simulate.ViaGateway
+		if o.Policy != simulate.PolicyThrottle {
+			o.Via = simulate.ViaCheck
 		}
 	}
 	if o.Speed == 0 {
 		o.Speed = 180
-		if o.Via == measure.ViaGateway {
+		if o.Via == simulate.ViaGateway {
 			o.Speed = 90
 		}
 	}
@@ -63,32 +61,56 @@ func (o Options) usual() Options {
 
 // The bounds of a demo: one process plays it over real sockets.
 const (
-	maxHosts   = 1000
-	maxWorkers = 256
-	maxSpeed   = 300
+	maxHosts = 1000
+	maxSpeed = 300
 )
 
 // Validate reports every option that cannot be, each with its flag, its value and the rule.
 func (o *Options) Validate() error {
 	var errs []error
-	must := func(ok bool, flag string, value any, rule string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("--%s %v: must be %s", flag, value, fmt.Sprintf(rule, args...)))
-		}
+	if o.Hosts > maxHosts {
+		errs = append(errs, fmt.Errorf("--hosts %d: must be at most %d: simulate plays larger storms", o.Hosts, maxHosts))
 	}
-	between := func(flag string, v, low, high int) { must(v >= low && v <= high, flag, v, "%d to %d", low, high) }
-	between("hosts", o.Hosts, 1, maxHosts)
-	between("limit", o.Limit, 1, maxHosts)
-	between("workers", o.Workers, 1, maxWorkers)
-	between("tenants", o.Tenants, 1, max(1, min(o.Hosts, maxHosts)))
-	must(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "0 to 1")
-	must(o.Speed == 0 || o.Speed >= 1 && o.Speed <= maxSpeed, "speed", o.Speed, "1 to %d, or 0 for the usual one", maxSpeed)
-	must(o.Policy == measure.PolicyThrottle || o.Policy == measure.PolicyBMO, "policy", fmt.Sprintf("%q", o.Policy), "throttle or bmo")
-	switch {
-	case o.Via == measure.ViaGateway && o.Policy == measure.PolicyBMO:
-		must(false, "via", o.Via, "check with --policy bmo, which has no gateway")
-	default:
-		must(o.Via == "" || o.Via == measure.ViaCheck || o.Via == measure.ViaGateway, "via", fmt.Sprintf("%q", o.Via), "check or gateway")
+	if o.Speed != 0 && !(o.Speed >= 1 && o.Speed <= maxSpeed) {
+		errs = append(errs, fmt.Errorf("--speed %v: must be 1 to %d, or 0 for the usual one", o.Speed, maxSpeed))
 	}
-	return errors.Join(errs...)
+	if o.Via == simulate.ViaGateway && o.Policy == simulate.PolicyBMO {
+		errs = append(errs, errors.New("--via gateway: must be check with --policy bmo, which has no gateway"))
+	}
+	with := o.usual()
+	return errors.Join(append(errs, with.Options.Validate())...)
+}
+
+// settings are those of the throttle, which goes by a clock that is o.Speed times as fast. The poll, in real time, goes as
+// fast as the hosts, as far as a small machine stands it. The times that hold the limit are kept long in real time: they
+// bound what a process can be late by, and a busy machine does not get faster because hosts are scaled.
+func settings(o Options, endpoint string) config.Config {
+	c := config.Default()
+	c.BMOConcurrency = o.Workers
+	c.Limits.Total = o.Limit
+	c.Ironic = config.Ironic{Endpoint: endpoint}
+	c.Listen = config.Listen{API: "127.0.0.1:0", Metrics: "127.0.0.1:0"}
+	if o.Via == simulate.ViaGateway {
+		c.Gateway.Listen = "127.0.0.1:0"
+	}
+	c.View.PollInterval = max(100*time.Millisecond, time.Duration(float64(c.View.PollInterval)/o.Speed))
+	for d, least := range map[*time.Duration]time.Duration{
+		&c.View.MaxStale: 4 * time.Second, &c.View.ListMaxAge: 4 * time.Second, &c.Leases.TTL: 10 * time.Second,
+		&c.Leases.Linger: 3 * time.Second, &c.Leases.StartupSettle: 3 * time.Second,
+	} {
+		*d = max(*d, time.Duration(float64(least)*o.Speed))
+	}
+	return c
+}
+
+// timings are those of the operator. By check, Act is what a real Ironic takes for
+// the requests between a yes and the moment in which a host is busy. By gateway
+// the yes is said to the PUT itself, and what BMO comes to before it is less:
+// refused PUTs were seen 3.07 to 4.22 s after each other.
+func timings(via string) bmo.Timings {
+	t := bmo.DefaultTimings()
+	if via == simulate.ViaGateway {
+		t.Act = bmo.Span{Min: 70 * time.Millisecond, Max: 470 * time.Millisecond}
+	}
+	return t
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -19,7 +19,7 @@ import (
 // of it.
 type stage struct {
 	opt    Options
-	fleet  []host
+	begun  time.Time
 	ironic *fakeironic.Server
 	url    string   // of the fake Ironic
 	app    *app.App // nil without a throttle
@@ -42,9 +42,9 @@ type stage struct {
 func newStage(ctx context.Context, o Options) (*stage, error) {
 	notBegun := make(chan struct{})
 	close(notBegun)
-	s := &stage{opt: o, fleet: fleet(o), endBMO: func() {}, bmoGone: notBegun}
+	s := &stage{opt: o, endBMO: func() {}, bmoGone: notBegun}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	world, err := newWorld(o, s.fleet, time.Now())
+	hosts, world, err := o.Site(time.Now(), o.Speed)
 	if err != nil {
 		return s, err
 	}
@@ -56,15 +56,15 @@ func newStage(ctx context.Context, o Options) (*stage, error) {
 	}
 	s.url = "http://" + listener.Addr().String()
 	s.run(s.ctx, func(ctx context.Context) error { return s.ironic.Serve(ctx, listener) })
-	if o.Policy == measure.PolicyThrottle {
+	if o.Policy == simulate.PolicyThrottle {
 		if s.app, err = app.New(s.ctx, app.Options{
-			Config: simulated(settings(o, s.url), o.Speed), Version: o.Version, Now: clock(time.Now(), o.Speed),
+			Config: settings(o, s.url), Version: o.Version, Now: clock(time.Now(), o.Speed),
 		}); err != nil {
 			return s, fmt.Errorf("throttle: %w", err)
 		}
 		s.run(s.ctx, s.app.Run)
 	}
-	return s, s.newOperator()
+	return s, s.newOperator(hosts)
 }
 
 // run runs a part until its context ends; then the channel is closed.
@@ -82,7 +82,12 @@ func (s *stage) run(ctx context.Context, part func(context.Context) error) <-cha
 	return gone
 }
 
-func (s *stage) newOperator() error {
+// clock goes speed times as fast as the real one, from begin on.
+func clock(begin time.Time, speed float64) func() time.Time {
+	return func() time.Time { return begin.Add(time.Duration(float64(time.Since(begin)) * speed)) }
+}
+
+func (s *stage) newOperator(hosts []bmo.Host) error {
 	client, err := bmo.NewClient(s.endpoint(), nil)
 	if err != nil {
 		return err
@@ -91,10 +96,6 @@ func (s *stage) newOperator() error {
 	rule, err := s.rule(client)
 	if err != nil {
 		return err
-	}
-	hosts := make([]bmo.Host, len(s.fleet))
-	for i, h := range s.fleet {
-		hosts[i] = h.Host
 	}
 	s.bmo, err = bmo.New(bmo.Options{
 		Hosts: hosts, Workers: s.opt.Workers, Timings: timings(s.opt.Via), Speed: s.opt.Speed, Seed: s.opt.Seed,
@@ -105,17 +106,21 @@ func (s *stage) newOperator() error {
 
 // endpoint is IRONIC_ENDPOINT of the operator.
 func (s *stage) endpoint() string {
-	if s.opt.Via == measure.ViaGateway {
+	if s.opt.Via == simulate.ViaGateway {
 		return s.app.Addresses().Gateway
 	}
 	return s.url
 }
 
+// farAbove is PROVISIONING_LIMIT of an operator behind the gateway: its own rule
+// asks and never says no.
+const farAbove = 100_000
+
 func (s *stage) rule(c *bmo.Client) (bmo.Capacity, error) {
 	switch {
-	case s.opt.Policy == measure.PolicyBMO:
+	case s.opt.Policy == simulate.PolicyBMO:
 		return bmo.BuiltIn(c, s.opt.Limit), nil
-	case s.opt.Via == measure.ViaGateway:
+	case s.opt.Via == simulate.ViaGateway:
 		return bmo.BuiltIn(c, farAbove), nil
 	}
 	asker, err := api.NewClient(s.app.Addresses().API)
@@ -124,14 +129,6 @@ func (s *stage) rule(c *bmo.Client) (bmo.Capacity, error) {
 	}
 	s.idle = append(s.idle, asker.CloseIdleConnections)
 	return bmo.Throttle(asker), nil
-}
-
-// asks is how often the rule was asked: a gateway is by the PUTs that start work.
-func (s *stage) asks() int {
-	if s.opt.Via == measure.ViaGateway {
-		return int(s.app.GatewayStats().Gated)
-	}
-	return s.bmo.Totals().Asks
 }
 
 // ready waits until the throttle has looked round after its start and gives
@@ -158,24 +155,8 @@ func (s *stage) ready(ctx context.Context) error {
 func (s *stage) begin() {
 	var ctx context.Context
 	ctx, s.endBMO = context.WithCancel(s.ctx)
+	s.begun = time.Now()
 	s.bmoGone = s.run(ctx, s.bmo.Run)
-}
-
-// look takes a sample.
-func (s *stage) look() sample {
-	out := sample{hosts: s.bmo.Hosts(), work: make([]time.Duration, len(s.fleet))}
-	s.ironic.With(func(now time.Time, w *fakeironic.World) {
-		out.at, out.truth = now, w.Truth(now)
-		for i, h := range s.fleet {
-			life, _ := w.History(now, h.uuid)
-			out.work[i] = life.WorkTime
-		}
-	})
-	if s.app != nil {
-		view := s.app.Status().Slots
-		out.slots = &view
-	}
-	return out
 }
 
 // close ends all parts and returns what went wrong in any: BMO first, and its

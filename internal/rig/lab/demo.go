@@ -46,7 +46,7 @@ func (p *process) demoCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return cli.Exit(cli.No, err)
-			case summary.Exceeded(), summary.Unfinished() != "":
+			case summary.Exceeded(), summary.Interrupted:
 				return cli.Exit(cli.No, nil) // the summary says it
 			}
 			return nil

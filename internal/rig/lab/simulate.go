@@ -14,7 +14,7 @@ seconds, and the same flags print the same bytes.
 
 --limit, --policy and --seed take several values: every storm of the comparison is a
 column of the table, or with -o json an object on a line of its own. --plot draws
-the hosts that work over time, for up to six storms; --csv writes all there is over time.
+the hosts that work over time, for up to six storms.
 
 With --boot-capacity, what your network can boot at once, a larger limit can be a
 worse one, as in life. Without it each limit has a network made for it. --boot-model
@@ -26,13 +26,13 @@ IRONIC_THROTTLE_LIMIT_MODE does; fixed,adaptive shows both side by side. The pic
 then shows the limit in force.
 
 --scenario lets something go wrong with many hosts at once: an image that is bad, a
-rack that is dead, BMCs that come and go, hosts that hang for ever. --breaker on,off and
---holdoff 0s,2h show side by side what the throttle's answer to it is worth.
+rack that is dead, BMCs that come and go. --breaker on,off and --holdoff 0s,2h show side
+by side what the throttle's answer to it is worth.
 
 Of what is printed, the peak is counted inside the fake Ironic and not by the throttle.
 Slots occupied are those while more than --limit healthy hosts wait. A wait is from
 when a host wants to start until Ironic's yes to its PUT. Fairness is 1 where all
-tenants with waiting hosts get slots by their weights, and 1/tenants where one gets all.
+tenants with waiting hosts get as many slots, and 1/tenants where one gets all.
 
 Exit codes: 0 the limit held, 1 not, or a storm did not end, 2 wrong use. Where the
 throttle is among the policies it alone decides about 0 or 1: that the others
@@ -42,7 +42,7 @@ const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,4
   ironic-throttle-lab simulate --limit 10,20,40,80 --boot-capacity 30 --plot limits.svg
   ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,bmo --trouble bmo@1h+5m -o json
   ironic-throttle-lab simulate --scenario bad-image --breaker on,off
-  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m --csv boots.csv`
+  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m`
 
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()

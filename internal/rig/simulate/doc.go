@@ -11,5 +11,5 @@
 // rule is what users have today: BMO's own.
 //
 // The operator does what internal/rig/bmo does, as events instead of goroutines.
-// What is told of a storm is the truth inside the World, see internal/rig/measure.
+// What is told of a storm is the truth inside the World.
 package simulate

@@ -16,38 +16,25 @@ import (
 // host is one BareMetalHost with its node. What its status holds outlives a
 // restart of the operator.
 type host struct {
-	tenant          int
-	namespace, name string
-	uuid            string // of its node
-	group, image    string
-	broken          bool // its first works fail, or it hangs, or it is in the dead rack
-	doomed          bool // the scenario's fault has it
-	lost            bool // and lasts
-	off             bool // written off as stuck
-	planned         bool // its work is planned
-	leaves          bool // and its next work is to be deprovisioned
-	wave            int  // in which it comes
-	draw            draw.Stream
+	bmo.Host
+	tenant int
+	uuid   string // of its node
+	group  string
+	broken bool // its first works fail, or it is in the dead rack
+	doomed bool // the scenario's fault has it
+	lost   bool // and lasts
+	draw   draw.Stream
 
 	bmo.Status
 	reconcileErrors int // in a row
 
 	target ironic.Target // of the PUT that this reconcile sends
-	turn   turn
+	used   bool          // the present slot led to work
+	given  int64         // when it was given, by the clock of the window
 }
 
 // through tells whether the storm is over for h.
-func (h *host) through() bool { return !h.planned && (h.GaveUp || h.State == api.BMHProvisioned) }
-
-// Bounds of Options.Work.
-const (
-	shortestWork = time.Minute
-	longestWork  = 24 * time.Hour
-)
-
-// wholeLife is about what one host needs a slot for when Options.Work is not
-// given: three boots and what comes round them.
-const wholeLife = 11 * time.Minute
+func (h *host) through() bool { return h.GaveUp || h.State == api.BMHProvisioned }
 
 // newFleet draws the hosts, in the order in which the operator meets them.
 func newFleet(o *Options) []host {
@@ -58,34 +45,41 @@ func newFleet(o *Options) []host {
 	var hosts []host
 	for t, n := range o.sizes() {
 		for range n {
-			hosts = append(hosts, host{
-				tenant: t, namespace: tenantName(t), name: fmt.Sprintf("host-%05d", len(hosts)+1),
-				Status: bmo.Status{State: begin, ErrorCount: o.OldErrors},
-			})
+			hosts = append(hosts, host{tenant: t, Status: bmo.Status{State: begin}, Host: bmo.Host{
+				Namespace: fmt.Sprintf("tenant-%d", t+1), Name: fmt.Sprintf("host-%05d", len(hosts)+1), Provision: true,
+			}})
 		}
 	}
 	order := rand.New(rand.NewPCG(o.Seed, 0))
 	order.Shuffle(len(hosts), func(a, b int) { hosts[a], hosts[b] = hosts[b], hosts[a] })
 	broken := int(math.Round(o.Failing * float64(len(hosts))))
 	for _, i := range order.Perm(len(hosts))[:broken] {
-		h := &hosts[i]
-		h.broken, h.ErrorCount, h.ProvisioningFailCount = true, max(o.OldErrors, o.ErrorsKnown), o.ErrorsKnown
-		h.GaveUp = o.BrokenAbsent
+		hosts[i].broken = true
 	}
-	n := len(hosts)
-	hosts = append(hosts, o.plannedHosts(n)...)
 	for i := range hosts {
 		o.place(i, &hosts[i])
-		hosts[i].wave = o.arriveIn(i, n)
 		hosts[i].draw = draw.NewStream(o.Seed, uint64(i+1))
 	}
 	return hosts
 }
 
+// Site makes the hosts of the storm and their Ironic, in which time goes speed times as fast.
+func (o *Options) Site(now time.Time, speed float64) ([]bmo.Host, *fakeironic.World, error) {
+	fleet := newFleet(o)
+	f := ironicOptions(o)
+	f.Speed = speed
+	world, err := newWorld(o, f, fleet, now)
+	hosts := make([]bmo.Host, len(fleet))
+	for i := range fleet {
+		hosts[i] = fleet[i].Host
+	}
+	return hosts, world, err
+}
+
 // newWorld makes the Ironic of the storm, with a node for each host, and writes
 // the node's UUID into it.
-func newWorld(o *Options, hosts []host, now time.Time) (*fakeironic.World, error) {
-	w, err := fakeironic.NewWorld(ironicOptions(o), now)
+func newWorld(o *Options, f fakeironic.Options, hosts []host, now time.Time) (*fakeironic.World, error) {
+	w, err := fakeironic.NewWorld(f, now)
 	if err != nil {
 		return nil, err
 	}
@@ -95,24 +89,20 @@ func newWorld(o *Options, hosts []host, now time.Time) (*fakeironic.World, error
 	}
 	for i := range hosts {
 		h := &hosts[i]
-		key := h.namespace + "~" + h.name
-		spec := fakeironic.NodeSpec{Name: key, State: state, ConductorGroup: h.group, Image: h.image}
-		if h.planned {
-			spec.State = ironic.Active
-		}
+		spec := fakeironic.NodeSpec{Name: h.Key(), State: state, ConductorGroup: h.group, Image: image}
 		if h.uuid, err = w.CreateNode(now, spec); err != nil {
-			return nil, fmt.Errorf("host %s: %w", key, err)
+			return nil, fmt.Errorf("host %s: %w", h.Key(), err)
 		}
 		for _, fate := range o.befalls(h) {
 			if err := w.Befall(now, h.uuid, fate); err != nil {
-				return nil, fmt.Errorf("host %s: %w", key, err)
+				return nil, fmt.Errorf("host %s: %w", h.Key(), err)
 			}
 		}
 	}
 	return w, nil
 }
 
-// ironicOptions is the Ironic of the demo, but without Ironic's own limits: only
+// ironicOptions is an Ironic with short phases and without limits of its own: only
 // the rule that is tried out limits anything.
 func ironicOptions(o *Options) fakeironic.Options {
 	span := func(low, high int) fakeironic.Span {

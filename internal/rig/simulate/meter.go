@@ -1,38 +1,68 @@
 package simulate
 
 import (
-	"slices"
+	"math"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
+
+// gated is a clock that runs only while its gate is open. Sums over a part of the
+// time are then integrals over such a clock, and nobody has to settle them when the
+// gate moves.
+type gated struct {
+	open         bool
+	total, since int64
+}
+
+func (g *gated) set(open bool, now int64) {
+	if g.open != open {
+		g.total, g.open, g.since = g.at(now), open, now
+	}
+}
+
+func (g *gated) at(now int64) int64 {
+	if g.open {
+		return g.total + now - g.since
+	}
+	return g.total
+}
+
+// integral is the sum of a whole number over a clock.
+type integral struct{ value, sum, last int64 }
+
+func (i *integral) set(value, clock int64) {
+	i.sum += i.value * (clock - i.last)
+	i.value, i.last = value, clock
+}
+
+func (i *integral) at(clock int64) int64 { return i.sum + i.value*(clock-i.last) }
 
 // meter adds up what happens, exactly: it hears of every change at its moment.
 type meter struct {
 	s     *sim
 	begun int64
-	ended int64 // when the storm was over
+	ended int64 // when the last host was through
 
 	// window is the time of slot use (docs/behaviour.md): from the first moment without a
 	// free slot, while more than limit healthy hosts wait.
-	window, even, crowd gated
-	full                bool
-	occupied, working   integral // over window
-	allWork, brokenWork integral // over the whole time
+	window, even      gated
+	full              bool
+	occupied, working integral // over window
 
 	healthyWaiting int // hosts that want to start a work and have not
-	healthyAsked   int // of these, those that were refused
 	tenantsWaiting int // tenants with a healthy host that waits
 	tenants        []tenantMeter
 
-	fair    fairMeter
-	planned plannedMeter
-	sizing  sizingMeter
-	fails   failMeter
-	told    estimateMeter
-	waits   []waited
-	healthy int64 // when the last host that is not broken was provisioned
+	waits       []time.Duration // from wanting a work to Ironic's yes to it
+	healthy     int64           // when the last host that is not broken was provisioned
+	limit       integral        // in force
+	limitBefore int64           // its sum when the storm began
+
+	fixedAt          int64 // when the fault was repaired
+	openings, probes int   // of breakers
+
 	series  []point
 	highest int // most that worked since the last point
 }
@@ -41,59 +71,30 @@ type meter struct {
 type tenantMeter struct {
 	work    integral // over even: while no slot was free and every tenant had healthy hosts waiting
 	waiting int      // healthy hosts that wait
-	asked   int      // hosts that were refused and wait
-	granted int
-	base    int // granted, or promised, when the present comparison began
-}
-
-// waited is one wait, from wanting a work to Ironic's yes to it.
-type waited struct {
-	lasted time.Duration
-	tenant int
-	errors int
-	pool   string
-}
-
-func (m *meter) init(s *sim) {
-	m.s = s
-	m.tenants = make([]tenantMeter, len(s.opt.sizes()))
 }
 
 func (m *meter) begin() {
 	m.begun = m.s.now
-	m.sizing.begin(m.s)
+	m.follow()
+	m.limitBefore = m.limit.at(m.s.now)
 }
 
 // change brackets a change of h that the counters see.
 func (m *meter) change(h *host, f func()) {
-	if h.planned {
-		f()
-		return
-	}
 	m.tally(h, -1)
 	f()
-	if !h.Waiting() {
-		h.turn.asked, h.turn.seq = false, 0
-	}
 	m.tally(h, +1)
 	m.gates()
 }
 
+var failing = admission.DefaultTurns().Threshold
+
 func (m *meter) tally(h *host, sign int) {
-	if !h.Waiting() {
+	if !h.Waiting() || h.lost || h.Failures() >= failing {
 		return
 	}
 	t := &m.tenants[h.tenant]
-	if h.turn.asked {
-		t.asked += sign
-	}
-	if h.lost || h.Failures() >= m.s.opt.Turns.Threshold {
-		return
-	}
 	m.healthyWaiting += sign
-	if h.turn.asked {
-		m.healthyAsked += sign
-	}
 	if t.waiting += sign; t.waiting == 0 && sign < 0 {
 		m.tenantsWaiting--
 	} else if t.waiting == 1 && sign > 0 {
@@ -102,22 +103,15 @@ func (m *meter) tally(h *host, sign int) {
 }
 
 func (m *meter) gates() {
-	now, limit := m.s.now, m.s.opt.Limit
-	m.window.set(m.full && m.healthyWaiting > limit, now)
-	m.crowd.set(m.healthyAsked > limit, now)
-	m.even.set(m.full && m.tenantsWaiting == len(m.tenants), now)
+	m.window.set(m.full && m.healthyWaiting > m.s.opt.Limit, m.s.now)
+	m.even.set(m.full && m.tenantsWaiting == len(m.tenants), m.s.now)
 }
 
 // taken notes how many slots are occupied.
 func (m *meter) taken(n int) {
 	n = min(n, m.s.opt.Limit)
-	if int64(n) == m.occupied.value {
-		return
-	}
 	m.occupied.set(int64(n), m.window.at(m.s.now))
-	if n == m.s.opt.Limit && !m.full {
-		m.full = true
-	}
+	m.full = m.full || n == m.s.opt.Limit
 	m.gates()
 }
 
@@ -128,64 +122,29 @@ func (m *meter) move(h *host, works bool) {
 		d = 1
 	}
 	m.working.set(m.working.value+d, m.window.at(at))
-	m.allWork.set(m.allWork.value+d, at)
-	if h.broken {
-		m.brokenWork.set(m.brokenWork.value+d, at)
-	}
-	m.fails.moved(m.s, h, d)
 	m.highest = max(m.highest, int(m.working.value))
-	if h.planned {
-		m.planned.work.set(m.planned.work.value+d, at)
-		return
-	}
 	t := &m.tenants[h.tenant]
 	t.work.set(t.work.value+d, m.even.at(at))
-	if m.s.watch == nil && works { // nobody grants anything: who starts has it
-		m.granted(h)
-	}
-	m.fair.move(m, h, works)
 	if m.s.watch == nil { // without a ledger what works occupies
 		m.taken(int(m.working.value))
 	}
 }
 
-// asks is h asking, or sending its PUT.
-func (m *meter) asks(h *host) {
-	if !h.planned {
-		m.fair.enter(h)
-	}
-}
-
-// refused is h being told no.
-func (m *meter) refused(h *host) {
-	if h.planned || !h.Waiting() || h.turn.asked {
-		return
-	}
-	m.tally(h, -1)
-	h.turn.asked = true
-	m.tally(h, +1)
-	m.gates()
-}
-
 // granted is a slot given to h.
-func (m *meter) granted(h *host) {
-	h.turn.used, h.turn.at = false, m.window.at(m.s.now)
-	m.told.comes(h, m.s.now)
-	m.fair.granted(m, h)
-}
+func (m *meter) granted(h *host) { h.used, h.given = false, m.window.at(m.s.now) }
 
 // expired is a slot that ended without having been used: it counts 0.
 func (m *meter) expired(h *host) {
-	if !h.planned && !h.turn.used {
-		m.occupied.sum -= m.window.at(m.s.now) - h.turn.at
+	if !h.used {
+		m.occupied.sum -= m.window.at(m.s.now) - h.given
 	}
 }
 
 // started is a work of h that Ironic has accepted.
 func (m *meter) started(h *host) {
-	h.turn.used = true
-	if !h.planned && h.Waiting() {
-		m.waits = append(m.waits, waited{m.s.clock.Sub(h.WaitingSince), h.tenant, h.Failures(), m.s.pool(h)})
+	h.used = true
+	if h.Waiting() {
+		m.waits = append(m.waits, m.s.clock.Sub(h.WaitingSince))
 	}
 }
 
@@ -197,98 +156,121 @@ func (m *meter) through(h *host) {
 	}
 }
 
+// follow looks at the limit in force after a poll, which alone may change it.
+func (m *meter) follow() {
+	limit := m.s.opt.Limit
+	if t, ok := m.s.rule.(*throttle); ok && m.s.opt.Adaptive {
+		limit = t.c.Vacancy(m.s.clock).Slots.Limit
+	}
+	m.limit.set(int64(limit), m.s.now)
+}
+
+// point is what a picture shows of a moment.
+type point struct {
+	after          time.Duration // the start of the storm
+	working, limit int           // in force
+}
+
+// samplePeriod is the time between two points.
+const samplePeriod = 5 * time.Second
+
+// sample keeps a point.
+func (m *meter) sample() {
+	m.series = append(m.series, point{time.Duration(m.s.now - m.begun), m.highest, int(m.limit.value)})
+	m.highest = int(m.working.value)
+	m.s.after(samplePeriod, m.sample)
+}
+
+// seconds rounds to four digits behind the point: more would be noise.
+func seconds(nanos int64) float64 { return round(time.Duration(nanos).Seconds()) }
+
+func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+
 // result puts it all into figures.
 func (m *meter) result(why string) Result {
 	s := m.s
 	truth := s.world.Truth(s.clock)
-	r := Result{Seed: s.opt.Seed, Summary: measure.Summary{
-		Policy: s.opt.Policy, Via: s.opt.Via, Hosts: s.present, Limit: s.opt.Limit, Why: why,
-		PeakWorking: truth.PeakWorking, OverLimitSeconds: measure.Round(truth.OverLimit.Seconds()),
+	r := Result{
+		Policy: s.opt.Policy, Via: s.opt.Via, Hosts: len(s.hosts), Limit: s.opt.Limit, Seed: s.opt.Seed, Why: why,
+		Finished: s.done == len(s.hosts), PeakWorking: truth.PeakWorking, OverLimitSeconds: seconds(int64(truth.OverLimit)),
 		Asks: s.requests.asks, IronicRequests: s.requests.all, IronicListRequests: s.requests.lists,
-	}}
+		Scenario: s.opt.Scenario, Breaker: breakerOn, HoldoffSeconds: s.opt.Holdoff.Seconds(), FailedWorks: truth.Failed,
+		BreakerOpenings: m.openings, Probes: m.probes, healthy: true, series: m.series,
+		LimitMode: api.LimitFixed, LimitMean: float64(s.opt.Limit), LimitAtEnd: s.opt.Limit,
+	}
 	m.count(&r)
 	end := s.now
 	if r.Finished {
 		end = m.ended
 	}
-	seconds := func(nanos int64) float64 { return measure.Round(time.Duration(nanos).Seconds()) }
 	r.MakespanSeconds = seconds(end - m.begun)
 	if m.healthy > 0 {
 		r.HealthyMakespanSeconds = seconds(m.healthy - m.begun)
 	}
+	if m.fixedAt > 0 && m.ended > m.fixedAt {
+		r.RecoverySeconds = seconds(m.ended - m.fixedAt)
+	}
 	if w := m.window.at(s.now); w > 0 {
 		r.measured = true
-		r.SlotUse = measure.Round(float64(m.occupied.at(w)) / float64(w) / float64(s.opt.Limit))
-		r.TruthUse = measure.Round(float64(m.working.at(w)) / float64(w) / float64(s.opt.Limit))
+		r.SlotUse = round(float64(m.occupied.at(w)) / float64(w) / float64(s.opt.Limit))
+		r.TruthUse = round(float64(m.working.at(w)) / float64(w) / float64(s.opt.Limit))
 	}
-	work := make([]float64, len(m.tenants))
+	var sum, squares float64
 	for i := range m.tenants {
-		work[i] = time.Duration(m.tenants[i].work.at(m.even.at(s.now))).Seconds() / s.opt.weight(i)
-		r.GrantsByTenant = append(r.GrantsByTenant, m.tenants[i].granted)
+		work := float64(m.tenants[i].work.at(m.even.at(s.now)))
+		sum, squares = sum+work, squares+work*work
 	}
-	r.JainTenants = measure.Round(measure.Jain(work))
-	if all := m.allWork.at(s.now); all > 0 {
-		r.FailingSlotShare = measure.Round(float64(m.brokenWork.at(s.now)) / float64(all))
+	if r.JainTenants = 1; squares > 0 {
+		r.JainTenants = round(sum * sum / (float64(len(m.tenants)) * squares))
 	}
-	m.pools(&r)
-	waits := make([]time.Duration, len(m.waits))
-	for i, w := range m.waits {
-		waits[i] = w.lasted
-		r.LongestWaitSeconds = max(r.LongestWaitSeconds, measure.Round(w.lasted.Seconds()))
+	var waited time.Duration
+	for _, w := range m.waits {
+		waited += w
+		r.LongestWaitSeconds = max(r.LongestWaitSeconds, seconds(int64(w)))
 	}
-	r.MeanWaitSeconds, r.P95WaitSeconds = measure.Waits(waits, 1)
-	m.fair.fill(&r)
-	m.fails.fill(m, &r)
-	m.planned.fill(s, &r)
-	m.sizing.fill(s, &r)
-	r.Estimates = m.told.result()
-	r.played = time.Duration(s.now - m.begun)
-	r.series = m.series
+	if n := len(m.waits); n > 0 {
+		r.MeanWaitSeconds = seconds(int64(waited) / int64(n))
+	}
+	m.decided(&r)
 	return r
 }
 
-// pools tells how long hosts of each pool waited, those included that wait still.
-func (m *meter) pools(r *Result) {
-	if m.s.opt.PoolLimits == nil {
-		return
-	}
-	waits := map[string][]time.Duration{}
-	for _, w := range m.waits {
-		waits[w.pool] = append(waits[w.pool], w.lasted)
-	}
-	for i := range m.s.hosts {
-		if h := &m.s.hosts[i]; !h.planned && h.Waiting() {
-			waits[m.s.pool(h)] = append(waits[m.s.pool(h)], m.s.clock.Sub(h.WaitingSince))
-		}
-	}
-	r.WaitsByPool = map[string]PoolWaits{}
-	for pool, all := range waits {
-		mean, _ := measure.Waits(all, 1)
-		r.WaitsByPool[pool] = PoolWaits{MeanSeconds: mean, LongestSeconds: measure.Round(slices.Max(all).Seconds())}
-	}
-}
-
-// pool is the name of the pool with a limit of its own that h is in, "" is the total.
-func (s *sim) pool(h *host) string {
-	if _, limited := s.opt.PoolLimits[h.group]; limited {
-		return h.group
-	}
-	return ""
-}
-
-// count counts the hosts that are through.
+// count counts the hosts that are through, and those of which some work has failed, in truth.
 func (m *meter) count(r *Result) {
-	s := m.s
-	r.Finished, r.healthy = s.over(), true
-	for i := range s.hosts {
-		switch h := &s.hosts[i]; {
-		case h.planned:
-			continue
+	for i := range m.s.hosts {
+		h := &m.s.hosts[i]
+		switch {
 		case h.State == api.BMHProvisioned:
 			r.Provisioned++
-		case h.GaveUp && !(h.broken && s.opt.BrokenAbsent):
+		case h.GaveUp:
 			r.Failed++
 		}
-		r.healthy = r.healthy && (s.hosts[i].broken || s.hosts[i].through())
+		r.healthy = r.healthy && (h.broken || h.through())
+		if life, _ := m.s.world.History(m.s.clock, h.uuid); life.Failed > 0 {
+			r.FailedHosts++
+		}
+	}
+}
+
+// decided is what the throttle says itself: which limit was in force, and which one it recommends.
+func (m *meter) decided(r *Result) {
+	s := m.s
+	t, ok := s.rule.(*throttle)
+	if !ok || s.opt.NoBreakers {
+		r.Breaker = breakerOff
+	}
+	if s.opt.Adaptive {
+		r.LimitMode, r.LimitAtEnd = api.LimitAdaptive, int(m.limit.value)
+		if d := s.now - m.begun; m.begun > 0 && d > 0 {
+			r.LimitMean = round(float64(m.limit.at(s.now)-m.limitBefore) / float64(d))
+		}
+	}
+	if !ok {
+		return
+	}
+	for _, p := range t.c.Status(s.clock).Sizing.Pools {
+		if p.Pool == "" {
+			r.RecommendedLimit = p.Recommended
+		}
 	}
 }

@@ -4,77 +4,54 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+)
+
+// The rules that decide, ours and that of the present BMO, and the ways in which the operator asks.
+const (
+	PolicyThrottle = "throttle"
+	PolicyBMO      = "bmo"
+
+	ViaCheck   = "check"
+	ViaGateway = "gateway"
 )
 
 // Options say which storm is played and who decides. DefaultOptions is the place
 // to start from.
 type Options struct {
-	Hosts   int     // that want to be provisioned, 1..100000
+	Hosts   int     // that want to be provisioned
 	Limit   int     // slots
-	Failing float64 // share of broken hosts, 0..1
+	Failing float64 // share of broken hosts: their first two deployments fail
 	Tenants int     // namespaces; the first has four times the hosts of each other
 	// Sizes are the hosts of each tenant, instead of Hosts and Tenants.
-	Sizes   []int
-	Workers int // of the operator, as BMO_CONCURRENCY
-	Via     measure.Via
-	Policy  measure.Policy
+	Sizes       []int
+	Workers     int // of the operator, as BMO_CONCURRENCY
+	Via, Policy string
 	// Adaptive lets the throttle find the limit; Limit is the most then.
 	Adaptive bool
-	// Duration ends the storm after so much time; 0 is when all hosts are
-	// through.
+	// Duration ends the storm after so much time; 0 is when all hosts are through.
 	Duration time.Duration
 	Seed     uint64
-
-	// Work is how long a host works, 0 to play its whole life: registered,
-	// inspected, cleaned, deployed. Otherwise there is one deployment of that
-	// length.
+	// Work is how long a host works, 0 to play its whole life: registered, inspected, cleaned, deployed. Otherwise there
+	// is one deployment of that length.
 	Work fakeironic.Span
-	// FailTries is how many deployments of a broken host fail.
-	FailTries int
-	// ErrorsKnown is the number of failures that the broken hosts have behind them
-	// at the start, OldErrors of all the others.
-	ErrorsKnown, OldErrors int
-	// BrokenAbsent leaves the broken hosts out, with all others as they are.
-	BrokenAbsent bool
-	// BootCapacity is how many hosts boot at full speed at once: DHCP, TFTP and
-	// image server. More share it as BootModel says; with fakeironic.BootCliff seven of ten
-	// further boots are lost above 5/4 of it. 0 makes it for the limit, NoBootLimit takes it away.
+	// BootCapacity is how many hosts boot at full speed at once: DHCP, TFTP and image server. More share it as BootModel
+	// says. 0 makes it for the limit, NoBootLimit takes it away.
 	BootCapacity int
 	BootModel    fakeironic.BootModel
 	BootChange   BootChange
-	// Turns are the settings of the fair turn, for the throttle alone. Threshold is
-	// also what counts as a failing host in what is measured of every policy.
-	Turns admission.Turns
-	// Breakers are the throttle's circuit breakers, nil for none.
-	Breakers *admission.Breakers
-	// Holdoff is FAILED_HOST_HOLDOFF, 0 for none.
-	Holdoff time.Duration
-	// Troubles befall the site.
-	Troubles []Trouble
-	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is
-	// repaired, counted from the start; see Scenario.With.
+	NoBreakers   bool
+	Holdoff      time.Duration // FAILED_HOST_HOLDOFF
+	Troubles     []Trouble
+	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is repaired, counted from the start.
 	Scenario   Scenario
 	FixedAfter time.Duration
-	// Groups is how many conductor groups the hosts are in, in turn.
-	Groups int
-	// PoolLimits are the slots of conductor groups, for the throttle alone: "rack-1" is the
-	// first. Their hosts are then refused for 60 to 120 s, all others for 3 to 4 s,
-	// whatever the way in.
-	PoolLimits map[string]int
+	Groups     int // conductor groups that the hosts are in, in turn
 
-	// Planned is how many hosts that are provisioned already get planned work, over and over.
-	Planned int
-	// Waves is in how many parts the hosts come, one each WaveEvery.
-	Waves     int
-	WaveEvery time.Duration
-
-	// Record keeps what --plot and --csv need.
-	Record bool
+	Record bool // keeps what a picture needs
 }
 
 // NoBootLimit as a BootCapacity: boots do not disturb each other.
@@ -83,64 +60,55 @@ const NoBootLimit = -1
 // DefaultOptions is a storm of some hundred hosts.
 func DefaultOptions() Options {
 	return Options{
-		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8,
-		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2, Groups: 1, Waves: 1,
+		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8, Via: ViaCheck, Policy: PolicyThrottle, Seed: 1, Groups: 1,
 		BootModel: fakeironic.BootCliff,
-		Turns:     admission.DefaultTurns(), Breakers: admission.DefaultBreakers(),
 	}
 }
 
 // Bounds of a simulation.
 const (
-	maxHosts   = 100_000
-	maxWorkers = 1024
-	maxErrors  = 9
-	maxTries   = 20
+	maxHosts     = 100_000
+	maxWorkers   = 1024
+	shortestWork = time.Minute
+	longest      = 10_000 * time.Hour // keeps sums of durations far from overflowing
 )
 
-// Validate reports every option that cannot be, each with its flag, its value
-// and the rule.
+// Validate reports every option that cannot be, each with its flag, its value and the rule.
 func (o *Options) Validate() error {
 	var errs []error
-	bad := func(ok bool, flag string, value any, rule string) {
+	must := func(ok bool, flag string, value any, rule string) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("--%s %v: %s", flag, value, rule))
+			errs = append(errs, fmt.Errorf("--%s %v: must be %s", flag, value, rule))
 		}
 	}
 	between := func(flag string, v, low, high int) {
-		bad(v >= low && v <= high, flag, v, fmt.Sprintf("must be %d to %d", low, high))
+		must(v >= low && v <= high, flag, v, fmt.Sprintf("%d to %d", low, high))
+	}
+	word := func(flag, value string, known ...string) {
+		must(slices.Contains(known, value), flag, fmt.Sprintf("%q", value), strings.Join(known, " or "))
 	}
 	between("hosts", o.Hosts, 1, maxHosts)
 	between("limit", o.Limit, 1, maxHosts)
 	between("workers", o.Workers, 1, maxWorkers)
 	between("tenants", o.Tenants, 1, max(1, min(o.Hosts, maxHosts)))
-	bad(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "must be 0 to 1")
-	bad(o.Duration >= 0, "duration", o.Duration, "must not be negative")
-	bad(slices.Contains(vias, o.Via), "via", fmt.Sprintf("%q", o.Via), "must be check or gateway"+didYouMean(o.Via, vias))
-	bad(slices.Contains(policies, o.Policy), "policy", fmt.Sprintf("%q", o.Policy), "must be throttle or bmo"+didYouMean(o.Policy, policies))
-	between("fail-tries", o.FailTries, 0, maxTries)
-	between("errors-known", o.ErrorsKnown, 0, maxErrors)
-	between("old-errors", o.OldErrors, 0, maxErrors)
-	bad(o.Work.Min == 0 && o.Work.Max == 0 || o.Work.Min >= shortestWork && o.Work.Max <= longestWork, "work", o.Work,
-		fmt.Sprintf("must be within %v and %v, or 0 for a whole life", shortestWork, longestWork))
+	between("boot-capacity", o.BootCapacity, NoBootLimit, maxHosts)
+	must(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "0 to 1")
+	must(o.Duration >= 0, "duration", o.Duration, "0s or more")
+	must(o.Holdoff >= 0, "holdoff", o.Holdoff, "0s or more")
+	word("via", o.Via, ViaCheck, ViaGateway)
+	word("policy", o.Policy, PolicyThrottle, PolicyBMO)
+	word("boot-model", string(o.BootModel), string(fakeironic.BootCliff), string(fakeironic.BootShared))
+	must(slices.Contains([]Scenario{"", ScenarioImage, ScenarioRack, ScenarioBMC}, o.Scenario), "scenario", o.Scenario, "bad-image, dead-rack or flapping-bmc")
+	must(o.Work == fakeironic.Span{} || o.Work.Min >= shortestWork && o.Work.Max <= longest, "work", o.Work, "1m or more, or 0s for a whole life")
+	must(!o.Adaptive || o.Policy == PolicyThrottle, "limit-mode", "adaptive", "fixed with other policies than throttle")
 	sum := 0
 	for _, n := range o.Sizes {
-		bad(n >= 1, "tenant-hosts", n, "must be at least 1 each")
+		must(n >= 1, "tenant-hosts", n, "at least 1 each")
 		sum += n
 	}
-	bad(sum <= maxHosts, "tenant-hosts", sum, fmt.Sprintf("must be at most %d together", maxHosts))
-	for _, t := range o.Troubles {
-		if err := t.validate(); err != nil {
-			errs = append(errs, fmt.Errorf("--trouble %s: %w", t, err))
-		}
-	}
-	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults(), o.plannedFaults(), o.overloadFaults(), o.sizingFaults())...)
+	must(sum <= maxHosts, "tenant-hosts", sum, fmt.Sprintf("at most %d together", maxHosts))
+	return errors.Join(errs...)
 }
-
-var (
-	vias     = []measure.Via{measure.ViaCheck, measure.ViaGateway}
-	policies = []measure.Policy{measure.PolicyThrottle, measure.PolicyBMO}
-)
 
 // sizes are the hosts of each tenant.
 func (o *Options) sizes() []int {

@@ -52,7 +52,7 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 					delete(pictures, args)
 					continue
 				}
-				_, printed[args], _ = run(t, line, false)
+				_, printed[args] = run(t, line, false)
 			}
 			lines := strings.Split(printed[args], "\n")
 			for _, shown := range strings.Split(strings.TrimSpace(block[2]), "\n") {

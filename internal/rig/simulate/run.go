@@ -1,31 +1,99 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
-	"sync/atomic"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"golang.org/x/sync/errgroup"
 )
 
-// Run plays one storm. The error is a wrong option, or a part that cannot be made;
-// a limit that did not hold is none, see measure.Summary.
-func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, nil) }
-
-func run(ctx context.Context, o Options, hosts *atomic.Int64) (Result, error) {
+// Run plays one storm. The error is a wrong option, a part that cannot be made, or a ctx that ended;
+// a limit that did not hold is none, see Result.Exceeded.
+func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
-	}
-	if ended(ctx) {
-		return Result{Seed: o.Seed, Summary: measure.Summary{Policy: o.Policy, Via: o.Via, Limit: o.Limit, Why: interrupted}}, nil
 	}
 	s, err := newSim(o)
 	if err != nil {
 		return Result{}, err
 	}
-	s.progress = hosts
 	why, err := s.play(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	return s.meter.result(why), nil
+}
+
+// Output is where a comparison speaks to. Results go to Stdout, all else to Stderr.
+type Output struct {
+	Stdout, Stderr io.Writer
+	JSON           bool // one JSON object a line, instead of a table
+}
+
+// Run plays all storms, several at a time, and prints what they came to; the grid must be valid. What
+// is printed depends on the options alone.
+func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
+	if len(g.Limits) > 1 && g.BootCapacity == 0 {
+		fmt.Fprintln(out.Stderr, "without --boot-capacity each limit has a network made for it, so a larger limit always looks better; "+
+			"tell what yours can boot at once, such as --boot-capacity 30")
+	}
+	storms := g.Storms()
+	results := make([]Result, len(storms))
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, o := range storms {
+		all.Go(func() (err error) {
+			results[i], err = Run(ctx, o)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		if r.Why != "" {
+			fmt.Fprintf(out.Stderr, "%s, limit %d, seed %d: not finished: %s\n", r.Policy, r.Limit, r.Seed, r.Why)
+		}
+	}
+	if err := g.draw(results); err != nil {
+		return results, fmt.Errorf("--plot %s: %w", g.Plot, err)
+	}
+	if !out.JSON {
+		return results, writeTable(out.Stdout, results)
+	}
+	for _, r := range results {
+		if err := json.NewEncoder(out.Stdout).Encode(r); err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// draw makes the picture, if one is wanted.
+func (g *Grid) draw(results []Result) error {
+	if g.Plot == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := writeSVG(&text, results); err != nil {
+		return err
+	}
+	return os.WriteFile(g.Plot, text.Bytes(), 0o644)
+}
+
+// Failed tells whether a comparison ends in a no: the limit did not hold, or a
+// storm did not end. Where the throttle is compared with others it is the one that
+// counts: that they break the limit is what the comparison is for.
+func Failed(results []Result) bool {
+	ours := func(r Result) bool { return r.Policy == PolicyThrottle }
+	among := slices.ContainsFunc(results, ours)
+	return slices.ContainsFunc(results, func(r Result) bool {
+		return (!among || ours(r)) && (r.Exceeded() || r.Why != "")
+	})
 }

@@ -1,34 +1,30 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
-	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Scenario is what goes wrong with many hosts at once.
+// Scenario is what goes wrong with many hosts at once; "" is nothing.
 type Scenario string
 
-// The scenarios; "" is none of them.
+// The scenarios.
 const (
-	// ScenarioImage: until it is repaired, the image is bad: all deployments fail when
-	// it has been written.
+	// ScenarioImage: until it is repaired, the image is bad: all deployments fail when it has been written. It lasts
+	// through a night: long enough for every host to fail once where nothing stops them.
 	ScenarioImage Scenario = "bad-image"
-	// ScenarioRack: half an hour after the start no boot of the first conductor
-	// group's hosts comes up any more, until that is repaired.
+	// ScenarioRack: half an hour after the start no boot of the first conductor group's hosts comes up any more, until
+	// that is repaired.
 	ScenarioRack Scenario = "dead-rack"
 	// ScenarioBMC: the BMCs of the broken hosts come and go: every other work fails.
 	ScenarioBMC Scenario = "flapping-bmc"
-	// ScenarioHang: the first hosts that work, as many as there are slots, hang for
-	// ever.
-	ScenarioHang Scenario = "hanging"
 )
-
-var scenarios = []Scenario{ScenarioImage, ScenarioRack, ScenarioBMC, ScenarioHang}
 
 // repaired tells whether the fault ends.
 func (c Scenario) repaired() bool { return c == ScenarioImage || c == ScenarioRack }
@@ -41,63 +37,39 @@ func (c Scenario) faultAt() time.Duration {
 	return 0
 }
 
-// With returns the options of a storm in which this goes wrong. The image lasts through
-// a night: long enough for every host to fail once where nothing stops them.
-func (c Scenario) With(o Options) Options {
-	o.Scenario = c
+// with returns the options of a storm in which this goes wrong, but for what a flag has given.
+func (c Scenario) with(o Options, given func(flag string) bool) Options {
+	hosts, failing := o.Hosts, o.Failing
 	switch c {
 	case ScenarioImage:
-		o.Hosts, o.Failing, o.FixedAfter = 500, 0, 10*time.Hour
+		hosts, failing, o.FixedAfter = 500, 0, 10*time.Hour
 	case ScenarioRack:
-		o.Hosts, o.Failing, o.FixedAfter, o.Groups = 400, 0, 6*time.Hour, 4
+		hosts, failing, o.FixedAfter, o.Groups = 400, 0, 6*time.Hour, 4
 	case ScenarioBMC:
-		o.Hosts, o.Failing = 200, 0.02
-	case ScenarioHang:
-		o.Hosts, o.Failing = 200, 0
+		hosts, failing = 200, 0.02
+	}
+	if !given("hosts") {
+		o.Hosts = hosts
+	}
+	if !given("failing") {
+		o.Failing = failing
 	}
 	return o
 }
 
-// failureFaults tells what is wrong with what goes wrong, each with its flag, its value
-// and the rule.
-func (o *Options) failureFaults() []error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if o.Scenario != "" && !slices.Contains(scenarios, o.Scenario) {
-		bad("--scenario %q: must be bad-image, dead-rack, flapping-bmc or hanging%s", o.Scenario, didYouMean(o.Scenario, scenarios))
-	}
-	switch at := o.Scenario.faultAt(); {
-	case !o.Scenario.repaired() && o.FixedAfter != 0:
-		bad("--fixed-after %v: goes with --scenario bad-image or dead-rack only", o.FixedAfter)
-	case o.Scenario.repaired() && (o.FixedAfter <= at || o.FixedAfter > longestTrouble):
-		bad("--fixed-after %v: must be above %v, when %s begins, and at most 10000h", o.FixedAfter, at, o.Scenario)
-	}
-	if o.Groups < 1 || o.Groups > maxParts {
-		bad("--groups %d: must be 1 to %d", o.Groups, maxParts)
-	}
-	if o.Scenario == ScenarioRack && o.Groups < 2 {
-		bad("--groups %d: must be 2 or more with --scenario dead-rack, or all hosts are in it", o.Groups)
-	}
-	if o.Holdoff < 0 {
-		bad("--holdoff %v: must not be negative", o.Holdoff)
-	}
-	return append(errs, o.breakerFaults()...)
-}
-
-const maxParts = 64
-
-// place puts host i into a conductor group and gives it an image, both in turn. A lone
-// group has no name.
+// place puts host i into a conductor group, in turn. A lone group has no name.
 func (o *Options) place(i int, h *host) {
 	if o.Groups > 1 {
 		h.group = fmt.Sprintf("rack-%d", i%o.Groups+1)
 	}
-	h.image = "image-1"
 	h.doomed = o.Scenario == ScenarioImage || o.Scenario == ScenarioRack && i%o.Groups == 0
-	if o.Scenario == ScenarioRack {
-		h.broken = h.broken || h.doomed
-	}
+	h.broken = h.broken || h.doomed && o.Scenario == ScenarioRack
 }
+
+const image = "image-1" // of all hosts
+
+// failTries is how many deployments of a broken host fail.
+const failTries = 2
 
 // befalls lists what befalls the node of h from the start.
 func (o *Options) befalls(h *host) []fakeironic.Fate {
@@ -107,21 +79,20 @@ func (o *Options) befalls(h *host) []fakeironic.Fate {
 	case o.Scenario == ScenarioBMC:
 		return []fakeironic.Fate{fakeironic.FateUnsteady}
 	}
-	return slices.Repeat([]fakeironic.Fate{fakeironic.FateFail}, o.FailTries)
+	return slices.Repeat([]fakeironic.Fate{fakeironic.FateFail}, failTries)
 }
 
 // beginFault and endFault are the two ends of a fault that is repaired. While it lasts
 // nobody can wait for a slot of use to a host that it has.
 func (s *sim) beginFault() error {
-	defect := fakeironic.Defect{Kind: fakeironic.DefectImage, Part: "image-1"}
 	if s.opt.Scenario == ScenarioRack {
-		defect = fakeironic.Defect{Kind: fakeironic.DefectRack, Part: "rack-1"}
+		return s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectRack, Part: "rack-1"})
 	}
-	return s.setDefects(true, defect)
+	return s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectImage, Part: image})
 }
 
 func (s *sim) endFault() error {
-	s.meter.fails.repaired(s)
+	s.meter.fixedAt = s.now
 	return s.setDefects(false)
 }
 
@@ -134,25 +105,89 @@ func (s *sim) setDefects(lost bool, defects ...fakeironic.Defect) error {
 	return s.world.SetDefects(s.clock, defects...)
 }
 
-// setProvision is Ironic's side of a PUT. In the scenario hanging the first hosts that
-// begin to work are never heard of again.
-func (s *sim) setProvision(h *host, target ironic.Target) (status int) {
-	_, starts := target.Starts()
-	hangs := starts && s.opt.Scenario == ScenarioHang && s.hung < s.opt.Limit && !h.broken
-	h.broken = h.broken || hangs
-	status, _ = s.world.SetProvision(s.clock, h.uuid, target)
-	if starts && target != ironic.TargetDeleted && status < http.StatusMultipleChoices && s.began != nil {
-		s.began(h)
-	}
-	switch {
-	case !hangs:
-	case status >= http.StatusMultipleChoices || s.world.Befall(s.clock, h.uuid, fakeironic.FateHang) != nil:
-		h.broken = false
-	default:
-		s.hung++
-	}
-	return status
+// Trouble befalls the site At after the storm's begin, For so long. The operator or the throttle is killed, and
+// started again at its end; Ironic's API cannot be reached, and hosts go on working.
+type Trouble struct {
+	Kind    string // throttle, bmo or ironic
+	At, For time.Duration
 }
 
-// over tells whether all hosts are through that ever will be.
-func (s *sim) over() bool { return s.done+s.hung == s.present }
+// parseTrouble reads KIND@AT+FOR, such as bmo@1h+5m.
+func parseTrouble(text string) (Trouble, error) {
+	kind, rest, _ := strings.Cut(text, "@")
+	at, lasts, _ := strings.Cut(rest, "+")
+	t := Trouble{Kind: kind}
+	var errs [2]error
+	t.At, errs[0] = time.ParseDuration(at)
+	t.For, errs[1] = time.ParseDuration(lasts)
+	if errors.Join(errs[:]...) != nil || !slices.Contains([]string{"throttle", "bmo", "ironic"}, kind) ||
+		t.At < 0 || t.For <= 0 || t.At > longest || t.For > longest {
+		return t, errors.New("must be KIND@AT+FOR, such as bmo@1h+5m; KIND is throttle, bmo or ironic")
+	}
+	return t, nil
+}
+
+// befall begins a trouble. Two of one kind may overlap: the later end counts.
+func (s *sim) befall(t Trouble) {
+	switch t.Kind {
+	case "throttle":
+		s.throttleDown++
+		if t, ok := s.rule.(*throttle); ok { // what it has learned outlives it
+			s.learned = t.c.LearnedLimits()
+			s.watch.life++
+		}
+	case "bmo":
+		s.bmo.kill()
+	case "ironic":
+		s.ironicDown++
+	}
+	s.after(t.For, func() { s.fail(s.relieve(t)) })
+}
+
+// relieve ends a trouble.
+func (s *sim) relieve(t Trouble) error {
+	switch t.Kind {
+	case "throttle":
+		if s.throttleDown--; s.throttleDown == 0 && s.watch != nil {
+			return s.startThrottle()
+		}
+	case "bmo":
+		s.bmo.begin()
+	case "ironic":
+		s.ironicDown--
+	}
+	return nil
+}
+
+// BootChange is a site whose BootCapacity becomes another one in the middle of the storm, At
+// after its begin. The zero value is none.
+type BootChange struct {
+	Capacity int
+	At       time.Duration
+}
+
+// parseBootChange reads CAPACITY@TIME, such as 12@1h.
+func parseBootChange(text string) (c BootChange, err error) {
+	capacity, at, _ := strings.Cut(text, "@")
+	var wrong error
+	c.Capacity, wrong = strconv.Atoi(capacity)
+	if c.At, err = time.ParseDuration(at); errors.Join(err, wrong) != nil || c.Capacity < NoBootLimit || c.Capacity == 0 || c.At < 0 || c.At > longest {
+		return c, errors.New("must be CAPACITY@TIME, such as 12@1h; CAPACITY is -1, or 1 and more")
+	}
+	return c, nil
+}
+
+// overload is what boots share where so many can boot at full speed.
+func (o *Options) overload(capacity int) fakeironic.Overload {
+	if capacity < 0 {
+		return fakeironic.Overload{Model: o.BootModel}
+	}
+	f := fakeironic.Overload{Model: o.BootModel, BootCapacity: capacity, CollapseAbove: (5*capacity + 3) / 4, CollapseChance: 0.7}
+	if capacity == 0 {
+		f.BootCapacity, f.CollapseAbove = (4*o.Limit+4)/5, o.Limit
+	}
+	if o.BootModel == fakeironic.BootShared {
+		f.CollapseAbove, f.CollapseChance = 0, 0
+	}
+	return f
+}

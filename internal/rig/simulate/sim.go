@@ -3,11 +3,9 @@ package simulate
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
@@ -16,25 +14,21 @@ import (
 // has settled.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// warmUp is more than the throttle needs to settle (LH-24). The other rules wait
+// warmUp is more than the throttle needs to settle. The other rules wait
 // as long, so that all storms begin at the same moment.
 const warmUp = 90 * time.Second
 
-// interrupted is why a storm did not end that its caller stopped.
-const interrupted = "interrupted"
-
 // sim is one simulation.
 type sim struct {
-	opt     Options
-	now     int64 // Unix nanoseconds
-	clock   time.Time
-	agenda  virtual.Agenda
-	end     int64 // when the storm ends at the latest; 0: it has not begun
-	broken  error // what ended it early
-	world   *fakeironic.World
-	hosts   []host
-	byUUID  map[string]int
-	tenants map[string]int
+	opt    Options
+	now    int64 // Unix nanoseconds
+	clock  time.Time
+	agenda virtual.Agenda
+	end    int64 // when the storm ends at the latest; 0: it has not begun
+	broken error // what ended it early
+	world  *fakeironic.World
+	hosts  []host
+	byUUID map[string]int
 
 	bmo          operator
 	rule         rule
@@ -46,32 +40,22 @@ type sim struct {
 	meter    meter
 	requests requests
 	done     int // hosts that are through
-	hung     int // hosts that never will be
-	present  int
-	waves    int           // the last that has come
-	began    func(*host)   // hears of works that begin before there is an instance; may be nil
-	progress *atomic.Int64 // counts hosts that are through, for others to look at; may be nil
 }
 
 // requests are those that the operator, the gateway and the throttle make.
 type requests struct{ all, lists, asks int }
 
 func newSim(o Options) (*sim, error) {
-	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int{}, tenants: map[string]int{}}
+	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int{}}
 	var err error
-	if s.world, err = newWorld(&o, s.hosts, epoch); err != nil {
+	if s.world, err = newWorld(&o, ironicOptions(&o), s.hosts, epoch); err != nil {
 		return nil, err
 	}
 	for i := range s.hosts {
 		s.byUUID[s.hosts[i].uuid] = i
-		if h := &s.hosts[i]; !h.planned {
-			s.tenants[h.namespace] = h.tenant
-		}
-		if !s.hosts[i].planned && !s.hosts[i].through() {
-			s.present++
-		}
 	}
-	s.meter.init(s)
+	s.meter.s = s
+	s.meter.tenants = make([]tenantMeter, len(o.sizes()))
 	s.world.Watch(func(at time.Time, uuid string, works bool) {
 		s.now = at.UnixNano()
 		s.meter.move(&s.hosts[s.byUUID[uuid]], works)
@@ -97,8 +81,8 @@ func (s *sim) fail(err error) {
 // play runs the storm to its end, or until ctx ends; why says what ended it early.
 func (s *sim) play(ctx context.Context) (why string, err error) {
 	for turn := 0; ; turn++ {
-		if turn&0xfff == 0 && ended(ctx) {
-			return interrupted, nil
+		if turn&0xfff == 0 && ctx.Err() != nil {
+			return "", fmt.Errorf("interrupted: %w", ctx.Err())
 		}
 		at, ok := s.agenda.Next()
 		if !ok {
@@ -114,18 +98,9 @@ func (s *sim) play(ctx context.Context) (why string, err error) {
 		do := s.agenda.Take()
 		s.advance(int64(at))
 		do()
-		if s.broken != nil || s.over() {
+		if s.broken != nil || s.done == len(s.hosts) {
 			return "", s.broken
 		}
-	}
-}
-
-func ended(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-		return true
-	default:
-		return false
 	}
 }
 
@@ -143,11 +118,8 @@ func (s *sim) patience() time.Duration {
 	if s.opt.Duration > 0 {
 		return s.opt.Duration
 	}
-	work := wholeLife
-	if s.opt.Work.Max > 0 {
-		work = s.opt.Work.Max
-	}
-	rounds := float64(s.present)*(1+float64(s.opt.FailTries)*s.opt.Failing)/float64(min(s.opt.Limit, s.present)) + 1
+	work := max(s.opt.Work.Max, 11*time.Minute) // about what a whole life takes
+	rounds := float64(len(s.hosts))*(1+failTries*s.opt.Failing)/float64(min(s.opt.Limit, len(s.hosts))) + 1
 	return 200*time.Hour + time.Duration(10*rounds*float64(work))
 }
 
@@ -155,15 +127,12 @@ func (s *sim) patience() time.Duration {
 func (s *sim) begin() {
 	s.end = s.now + int64(s.patience())
 	s.meter.begin()
-	for i, t := range s.opt.Troubles {
-		s.after(t.At, func() { s.befall(i) })
+	for _, t := range s.opt.Troubles {
+		s.after(t.At, func() { s.befall(t) })
 	}
 	if s.opt.Scenario.repaired() {
 		s.after(s.opt.Scenario.faultAt(), func() { s.fail(s.beginFault()) })
 		s.after(s.opt.FixedAfter, func() { s.fail(s.endFault()) })
-	}
-	for k := 1; k < s.opt.Waves; k++ {
-		s.after(time.Duration(k)*s.opt.WaveEvery, func() { s.wave(k) })
 	}
 	if c := s.opt.BootChange; c.Capacity != 0 {
 		s.after(c.At, func() { s.fail(s.world.SetOverload(s.clock, s.opt.overload(c.Capacity))) })
@@ -172,20 +141,4 @@ func (s *sim) begin() {
 		s.after(0, s.meter.sample)
 	}
 	s.bmo.begin()
-}
-
-// finish notes that the storm is over for h.
-func (s *sim) finish(h *host) {
-	s.done++
-	if s.progress != nil {
-		s.progress.Add(1)
-	}
-	s.meter.through(h)
-}
-
-// checks tells whether the operator asks before it acts; else its PUTs are the
-// question. The rules of an operator are its own checks, whatever lies between it
-// and Ironic.
-func (s *sim) checks() bool {
-	return s.opt.Via == measure.ViaCheck || s.watch == nil
 }

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // The picture: one panel of a fixed size, its lines named below each other under it.
@@ -40,10 +40,10 @@ func curves(results []Result) (lines []line, end time.Duration, high int) {
 			continue
 		}
 		name := fmt.Sprintf("%s, limit %d", r.Policy, r.Limit)
-		if r.LimitMode == limitAdaptive {
+		if r.LimitMode == api.LimitAdaptive {
 			name += ", adaptive"
 		}
-		if r.Breaker == breakerOff && r.Policy == measure.PolicyThrottle {
+		if r.Breaker == breakerOff && r.Policy == PolicyThrottle {
 			name += ", no breaker"
 		}
 		working, limit := make([]int, 0, bins), make([]int, 0, bins)
@@ -57,7 +57,7 @@ func curves(results []Result) (lines []line, end time.Duration, high int) {
 		}
 		colour := colours[len(lines)%maxLines]
 		lines = append(lines, line{name: name + ": hosts that work", colour: colour, values: working})
-		if r.LimitMode == limitAdaptive {
+		if r.LimitMode == api.LimitAdaptive {
 			lines = append(lines, line{name: name + ": limit in force", colour: "#1e1e1e", dashed: true, values: limit})
 		}
 	}
@@ -68,7 +68,7 @@ func curves(results []Result) (lines []line, end time.Duration, high int) {
 func writeSVG(out io.Writer, results []Result) error {
 	lines, end, high := curves(results)
 	if len(lines) > maxLines {
-		return fmt.Errorf("%d lines, can draw at most %d: compare fewer storms, or take --csv", len(lines), maxLines)
+		return fmt.Errorf("%d lines, can draw at most %d: compare fewer storms", len(lines), maxLines)
 	}
 	var b bytes.Buffer
 	height := plotTop + plotHeight + 45 + 15*len(lines)

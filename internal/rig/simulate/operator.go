@@ -1,0 +1,305 @@
+package simulate
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// What was measured beside the operator's own waits (docs/dev/reference/bmo.md).
+var (
+	spanAsk  = draw.Span{Min: 2 * time.Millisecond, Max: 8 * time.Millisecond}   // of the throttle
+	spanPass = draw.Span{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond} // of a reconcile, with Kubernetes
+	spanGet  = draw.Span{Min: 5 * time.Millisecond, Max: 400 * time.Millisecond}
+	spanPut  = draw.Span{Min: 50 * time.Millisecond, Max: 4 * time.Second}
+)
+
+const (
+	giveUpAfter = 5 // provisioningFailCount (--max-provisioning-retries)
+
+	listBase    = 20 * time.Millisecond // of a full list of nodes
+	listPerNode = 200 * time.Microsecond
+	pageNodes   = 1000 // what BMO's own check sees
+)
+
+// operator is the process with the work queue: each host is in the queue, in the
+// hands of one worker, or waits for its time, never two of these.
+type operator struct {
+	s       *sim
+	timings bmo.Timings
+	pass    bmo.Reconcile // the one that goes on now
+	life    uint32        // grows with each start and end of the process
+	idle    int           // workers
+	queue   []int
+}
+
+func (o *operator) init(s *sim) {
+	o.s, o.timings = s, bmo.DefaultTimings()
+	o.pass = bmo.Reconcile{Provision: true, MaxRetries: giveUpAfter, Timings: &o.timings}
+}
+
+// begin starts the process with every host in its queue.
+func (o *operator) begin() {
+	o.kill()
+	o.idle = o.s.opt.Workers
+	for i := range o.s.hosts {
+		o.s.hosts[i].reconcileErrors = 0
+		o.add(i)
+	}
+}
+
+// kill ends the process: what reconciles in flight had not written yet is lost,
+// but a PUT on its way arrives.
+func (o *operator) kill() {
+	o.life++
+	o.queue = nil
+}
+
+// add gives the host to a worker, or puts it at the end of the queue.
+func (o *operator) add(i int) {
+	o.queue = append(o.queue, i)
+	o.work()
+}
+
+// work lets idle workers take the next hosts.
+func (o *operator) work() {
+	for o.idle > 0 && len(o.queue) > 0 {
+		next := o.queue[0]
+		o.idle, o.queue = o.idle-1, o.queue[1:]
+		o.s.reconcile(next)
+	}
+}
+
+// later lets this process do something in d.
+func (s *sim) later(d time.Duration, do func()) {
+	life := s.bmo.life
+	s.after(d, func() {
+		if s.bmo.life == life {
+			do()
+		}
+	})
+}
+
+// rest ends a reconcile that took so long; the host does not come back by itself.
+func (s *sim) rest(took time.Duration) {
+	s.later(took, func() {
+		s.bmo.idle++
+		s.bmo.work()
+	})
+}
+
+// back ends a reconcile that took so long; the host comes back after wait.
+func (s *sim) back(took time.Duration, i int, wait time.Duration) {
+	s.rest(took)
+	s.later(took+wait, func() { s.bmo.add(i) })
+}
+
+// gone is an operator that finds no Ironic.
+func (s *sim) gone(took time.Duration, i int) {
+	s.hosts[i].reconcileErrors = 0
+	s.back(took, i, s.bmo.timings.Gone)
+}
+
+// again is a reconcile error: the host comes back after a growing time.
+func (s *sim) again(i int) {
+	h := &s.hosts[i]
+	s.back(0, i, s.bmo.timings.Backoff(h.reconcileErrors))
+	h.reconcileErrors++
+}
+
+// unreachable tells whether the operator finds no Ironic.
+func (s *sim) unreachable() bool { return s.ironicDown > 0 || s.throttleDown > 0 && !s.checks() }
+
+// checks tells whether the operator asks before it acts; else its PUTs are the question. The rules of an operator are
+// its own checks, whatever lies between it and Ironic.
+func (s *sim) checks() bool { return s.opt.Via == ViaCheck || s.watch == nil }
+
+// reconcile is one pass of a worker over host i.
+func (s *sim) reconcile(i int) {
+	h := &s.hosts[i]
+	switch {
+	case h.through():
+		s.rest(0)
+	case s.unreachable():
+		s.gone(h.draw.Tail(spanGet), i)
+	default:
+		took := h.draw.Span(spanPass)
+		s.follow(i, s.decide(h, (*bmo.Reconcile).Begin), took)
+	}
+}
+
+// decide lets the model of the operator go on with h, and the meter see what that changes.
+func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step) {
+	r := &s.bmo.pass // its place is used again: one for each pass would be garbage
+	r.Status, r.Draw, r.Now = &h.Status, &h.draw, s.clock
+	s.meter.change(h, func() { step = goOn(r) })
+	if h.through() {
+		s.done++
+		s.meter.through(h)
+	}
+	return step
+}
+
+// follow takes the steps of a reconcile that took so long already, as far as this moment goes.
+func (s *sim) follow(i int, step bmo.Step, took time.Duration) {
+	h := &s.hosts[i]
+	for step.Do == bmo.Ask {
+		yes := true
+		if s.checks() {
+			var once time.Duration
+			once, yes = s.check(h, step)
+			took += once
+		}
+		asked := step
+		step = s.decide(h, func(r *bmo.Reconcile) bmo.Step { return r.Answered(asked, yes) })
+	}
+	switch step.Do {
+	case bmo.Rest:
+		s.rest(took)
+	case bmo.Back:
+		s.back(took, i, step.In)
+	case bmo.Read:
+		s.later(took+s.reads(h, 3), func() { s.act(i) }) // the node, its ports, its firmware
+	case bmo.Put:
+		if step.EndMaintenance {
+			s.requests.all++
+			if status, _ := s.world.EndMaintenance(s.clock, h.uuid); status >= http.StatusMultipleChoices {
+				s.again(i)
+				return
+			}
+		}
+		h.target = step.Target
+		s.later(took+h.draw.Tail(spanGet), func() { s.send(i) })
+	}
+}
+
+// reads counts n requests for single things and draws how long they take.
+func (s *sim) reads(h *host, n int) (took time.Duration) {
+	s.requests.all += n
+	for range n {
+		took += h.draw.Tail(spanGet)
+	}
+	return took
+}
+
+// check asks the rule; about a host that goes on in its state twice in each reconcile. Of
+// a rule that remembers who holds a slot the second answer is known.
+func (s *sim) check(h *host, step bmo.Step) (took time.Duration, yes bool) {
+	took, yes = s.ask(h, step.Op)
+	if !yes || h.Delayed || step.Into != "" {
+		return took, yes
+	}
+	if s.watch != nil {
+		s.requests.asks++
+		return took + h.draw.Span(spanAsk), true
+	}
+	again, yes := s.ask(h, step.Op)
+	return took + again, yes
+}
+
+// ask asks the rule whether h may do op. Without an answer it is a no: the limit holds.
+func (s *sim) ask(h *host, op api.Op) (took time.Duration, yes bool) {
+	s.requests.asks++
+	if s.watch != nil {
+		return h.draw.Span(spanAsk), s.throttleDown == 0 && s.rule.ask(h, op)
+	}
+	s.requests.all++
+	s.requests.lists++
+	return listBase + listPerNode*time.Duration(min(pageNodes, len(s.hosts))), s.rule.ask(h, op)
+}
+
+// act goes on with the node as it is now.
+func (s *sim) act(i int) {
+	h := &s.hosts[i]
+	if s.unreachable() {
+		s.gone(0, i)
+		return
+	}
+	n, _ := s.world.Node(s.clock, h.uuid) // nodes do not vanish in this world
+	seen := bmo.Node{State: n.State, Maintenance: n.Maintenance, Inventory: s.world.Inventory(s.clock, h.uuid)}
+	looks := 0
+	step := s.decide(h, func(r *bmo.Reconcile) bmo.Step {
+		if r.Looks(seen) != "" {
+			looks = 1
+		}
+		return r.Seen(seen)
+	})
+	s.follow(i, step, s.reads(h, looks))
+}
+
+// put is a PUT of states/provision on its way. It outlives the process that sent it.
+type put struct {
+	host    int
+	target  ironic.Target
+	pass    *admission.Pass // of the gateway, nil without one
+	bmo     uint32          // life of the operator that waits for the answer
+	gateway uint32          // life of the throttle that decided
+	status  int             // Ironic's, 0 when it cannot be reached
+}
+
+// send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule.
+func (s *sim) send(i int) {
+	h := &s.hosts[i]
+	if s.unreachable() {
+		s.gone(0, i)
+		return
+	}
+	p := &put{host: i, target: h.target, bmo: s.bmo.life}
+	if _, starts := h.target.Starts(); starts && !s.checks() {
+		s.requests.asks++
+		if p.pass = s.rule.forward(h, h.target); p.pass == nil {
+			took := h.draw.Span(spanAsk)
+			s.back(took, i, s.decide(h, (*bmo.Reconcile).Busy).In)
+			return
+		}
+		s.requests.all++ // the fetch that a yes needs
+		p.gateway = s.watch.life
+		p.pass.Sent(s.clock)
+	}
+	s.after(h.draw.Tail(spanGet), func() { s.arrive(p) })
+}
+
+// arrive is Ironic's side: the state changes at once, the answer takes its time.
+func (s *sim) arrive(p *put) {
+	h := &s.hosts[p.host]
+	if s.ironicDown == 0 {
+		s.requests.all++
+		p.status, _ = s.world.SetProvision(s.clock, h.uuid, p.target)
+	}
+	s.after(h.draw.Tail(spanPut), func() { s.answer(p) })
+}
+
+// answer brings Ironic's answer to the gateway and to the operator, as far as they are still there.
+func (s *sim) answer(p *put) {
+	h, lost := &s.hosts[p.host], false
+	if p.pass != nil {
+		switch lost = p.gateway != s.watch.life; {
+		case lost:
+		case p.status == 0:
+			p.pass.Unsent(s.clock)
+		default:
+			p.pass.Answered(s.clock, p.status)
+		}
+		s.meter.taken(s.rule.occupied(s.clock))
+	}
+	switch {
+	case p.bmo != s.bmo.life:
+	case p.status == 0 || lost:
+		s.gone(0, p.host)
+	case p.status == http.StatusConflict:
+		s.back(0, p.host, s.decide(h, (*bmo.Reconcile).Busy).In)
+	case p.status >= http.StatusMultipleChoices:
+		s.again(p.host)
+	default:
+		h.reconcileErrors = 0
+		if _, starts := p.target.Starts(); starts {
+			s.meter.started(h)
+		}
+		s.back(0, p.host, s.decide(h, func(r *bmo.Reconcile) bmo.Step { return r.Accepted(p.target) }).In)
+	}
+}
