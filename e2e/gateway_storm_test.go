@@ -99,23 +99,16 @@ func manyHostsOf(t *testing.T, speed float64) (*bmo.Operator, string) {
 	address := freeAddress(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: manyWorkers}
 	t.Cleanup(transport.CloseIdleConnections)
-	client, err := bmo.NewClient("http://"+address, transport)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := bmo.NewClient("http://"+address, transport)
 	hosts := make([]bmo.Host, manyHosts)
 	for i := range hosts {
 		hosts[i] = bmo.Host{Namespace: "ns-01", Name: fmt.Sprintf("host-%05d", i+1), Provision: true}
 	}
 	const farAbove = 100_000 // PROVISIONING_LIMIT
-	bmo, err := bmo.New(bmo.Options{
+	return bmo.New(bmo.Options{
 		Hosts: hosts, Workers: manyWorkers, Ironic: client, Capacity: bmo.BuiltIn(client, farAbove),
 		Timings: bmo.DefaultTimings(), Speed: speed, Seed: 1, MaxProvisioningRetries: 5,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bmo, address
+	}), address
 }
 
 // provisioned waits until all hosts are, but no longer than that.

@@ -84,9 +84,7 @@ func raiseStorm(t *testing.T, replicas int) *storm {
 			return s.act()
 		})
 	})
-	if err := s.newOperator(keys); err != nil {
-		t.Fatal(err)
-	}
+	s.newOperator(keys)
 	s.start()
 	s.begin()
 	s.running.Go(func() { _ = s.bmo.Run(s.ctx) })
@@ -106,19 +104,16 @@ func shortWorks(o *fakeironic.Options) {
 	d.FinalReboot, d.TearDown, d.Heartbeat = span(100, 300), span(100, 300), span(1000, 3000)
 }
 
-func (s *storm) newOperator(hosts []bmo.Host) (err error) {
+func (s *storm) newOperator(hosts []bmo.Host) {
 	o := bmo.Options{Hosts: hosts, Workers: stormAskers, Speed: 1, Seed: 24, Timings: bmo.Timings{
 		Delayed: bmo.Span{Min: time.Second, Max: 3 * time.Second}, Busy: bmo.Span{Min: time.Second, Max: 3 * time.Second},
 		Poll: 500 * time.Millisecond, Gone: time.Second, Ready: time.Second,
 		BackoffBase: 100 * time.Millisecond, BackoffMax: 2 * time.Second, Retry: time.Second,
 	}}
-	if o.Ironic, err = bmo.NewClient("http://gateway", s.service); err != nil {
-		return err
-	}
+	o.Ironic = bmo.NewClient("http://gateway", s.service)
 	const noLimit = 100_000
 	o.Capacity = bmo.BuiltIn(o.Ironic, noLimit)
-	s.bmo, err = bmo.New(o)
-	return err
+	s.bmo = bmo.New(o)
 }
 
 // turnOver wants provisioned hosts empty, and empty ones provisioned.
@@ -195,7 +190,7 @@ func (s *storm) leader() *life {
 			return l
 		}
 	}
-	s.Fatalf("nobody leads and fills the slots: %s; operator: %+v; Ironic: %+v", s.turns, s.bmo.Totals(), s.ironic.Truth())
+	s.Fatalf("nobody leads and fills the slots: %s; Ironic: %+v", s.turns, s.ironic.Truth())
 	return nil
 }
 

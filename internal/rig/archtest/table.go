@@ -170,7 +170,7 @@ var table = map[string]imports{
 	// What tests and the demo run against.
 	"internal/rig/draw":       {},
 	"internal/rig/fakeironic": {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
-	"internal/rig/bmo":        {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}, outside: []string{"k8s.io/client-go/util/workqueue"}},
+	"internal/rig/bmo":        {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}, outside: []string{"k8s.io/client-go/util/workqueue", "golang.org/x/sync/singleflight"}},
 	"internal/rig/nodes":      {house: []string{"pkg/ironic"}},
 	"internal/rig/realironic": {house: []string{"internal/rig/child"}},
 	"internal/rig/child":      {},

@@ -4,76 +4,108 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"net/http"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
+
+// Options say which operator is played.
+type Options struct {
+	Hosts    []Host   // each with a name of its own
+	Workers  int      // BMO_CONCURRENCY: hosts reconciled at once
+	Ironic   *Client  // where the nodes are
+	Capacity Capacity // asked before work starts
+	Timings  Timings
+	Speed    float64 // divides all Timings; 60 plays a minute in a second
+	Seed     uint64  // decides what is drawn; each host draws from a stream of its own
+
+	// MaxProvisioningRetries is the provisioningFailCount at which a host is
+	// given up; 0 is never.
+	MaxProvisioningRetries int
+}
+
+// Host is the spec of one BareMetalHost.
+type Host struct {
+	Namespace, Name string
+	// Provision tells whether an image is wanted on it.
+	Provision bool
+}
+
+// Key is what Ironic calls the host: namespace~name.
+func (h Host) Key() string { return h.Namespace + "~" + h.Name }
+
+// HostStatus is one BareMetalHost.
+type HostStatus struct {
+	Host
+	Status
+	NodeUUID string // empty until Ironic knows it
+}
 
 // Operator is the fake BMO with its BareMetalHosts. All methods are safe for
 // concurrent use.
 type Operator struct {
 	opt   Options
-	log   *slog.Logger
-	count counters
+	looks singleflight.Group // at Ironic
+	until time.Time          // so long Ironic is taken for ready; within looks alone
 
-	mu    sync.Mutex // guards all below
-	hosts map[string]*object
-	order []string
-	queue queue // nil while nothing runs
+	mu    sync.Mutex // guards all below, but draw
+	hosts []object
+	index map[string]int // in hosts
+	queue queue          // nil while nothing runs
 }
 
-type counters struct{ asks, refusals, puts, busy, errors, gone, reconciles atomic.Int64 }
-
-// Totals count since New.
-type Totals struct {
-	Reconciles int
-	Asks       int // of the capacity rule
-	Refusals   int // asks answered no
-	Puts       int // PUTs of states/provision that Ironic accepted
-	Busy       int // of these answered 409
-	Errors     int // reconciles that ended in an error
-	Gone       int // reconciles that could not reach Ironic
+// object is a BareMetalHost in the API server: the user writes the spec, one worker at a time the status.
+type object struct {
+	HostStatus
+	draw draw.Stream // only the worker that has the host draws
 }
 
 // New returns an operator that does nothing until Run.
-func New(o Options) (*Operator, error) {
-	if err := o.validate(); err != nil {
-		return nil, fmt.Errorf("fake bmo: %w", err)
-	}
-	op := &Operator{opt: o, log: o.Log, hosts: map[string]*object{}}
-	if op.log == nil {
-		op.log = slog.New(slog.DiscardHandler)
-	}
+func New(o Options) *Operator {
+	op := &Operator{opt: o, index: map[string]int{}}
 	for i, h := range o.Hosts {
-		op.hosts[h.Key()] = newObject(h, o.Seed, uint64(i))
-		op.order = append(op.order, h.Key())
+		op.index[h.Key()] = i
+		status := HostStatus{Host: h, Status: Status{State: api.BMHRegistering}}
+		op.hosts = append(op.hosts, object{status, draw.NewStream(o.Seed, uint64(i))})
 	}
-	return op, nil
+	return op
 }
 
 // queue is what controller-runtime gives BMO: a host is in it at most once, and no host is ever reconciled twice at
 // the same time.
-type queue = workqueue.TypedRateLimitingInterface[string]
+type queue = workqueue.TypedRateLimitingInterface[int]
 
 // Run reconciles until ctx ends. All its goroutines have ended when it returns. It must not run twice at the same
 // time.
 func (o *Operator) Run(ctx context.Context) error {
 	t := &o.opt.Timings
 	q := workqueue.NewTypedRateLimitingQueue(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[string](o.scaled(t.BackoffBase), o.scaled(t.BackoffMax)))
-	ironic := &readiness{}
+		workqueue.NewTypedItemExponentialFailureRateLimiter[int](o.scaled(t.BackoffBase), o.scaled(t.BackoffMax)))
 	o.mu.Lock()
 	o.queue = q
-	for _, key := range o.order {
-		q.Add(key)
+	for i := range o.hosts {
+		q.Add(i)
 	}
 	o.mu.Unlock()
 	var workers sync.WaitGroup
 	for range o.opt.Workers {
-		workers.Go(func() { o.work(ctx, q, ironic) })
+		workers.Go(func() {
+			for {
+				i, closed := q.Get()
+				if closed || ctx.Err() != nil {
+					return
+				}
+				o.handle(ctx, q, i)
+				q.Done(i)
+			}
+		})
 	}
 	<-ctx.Done()
 	q.ShutDown()
@@ -81,31 +113,18 @@ func (o *Operator) Run(ctx context.Context) error {
 	return nil
 }
 
-func (o *Operator) work(ctx context.Context, q queue, ironic *readiness) {
-	for {
-		key, closed := q.Get()
-		if closed || ctx.Err() != nil {
-			return
-		}
-		o.handle(ctx, q, ironic, key)
-		q.Done(key)
-	}
-}
-
 // handle reconciles one host and says when it comes back.
-func (o *Operator) handle(ctx context.Context, q queue, ironic *readiness, key string) {
+func (o *Operator) handle(ctx context.Context, q queue, i int) {
+	obj := &o.hosts[i]
 	o.mu.Lock()
-	obj := o.hosts[key]
-	r := &pass{o: o, spec: obj.spec, status: obj.status}
+	r := &pass{o: o, host: obj.HostStatus}
+	o.mu.Unlock()
 	r.Reconcile = Reconcile{
-		Status: &r.status.Status, Provision: obj.spec.Provision,
+		Status: &r.host.Status, Provision: r.host.Provision,
 		Timings: &o.opt.Timings, MaxRetries: o.opt.MaxProvisioningRetries, Draw: &obj.draw,
 	}
-	o.mu.Unlock()
-
-	o.count.reconciles.Add(1)
 	var then Step
-	err := ironic.check(ctx, o.opt.Ironic, o.scaled(o.opt.Timings.Ready))
+	err := o.ready(ctx)
 	if err == nil {
 		then, err = r.run(ctx)
 	}
@@ -113,24 +132,36 @@ func (o *Operator) handle(ctx context.Context, q queue, ironic *readiness, key s
 		return // killed: nothing of it is written
 	}
 	o.mu.Lock()
-	obj.status = r.status
+	obj.Status, obj.NodeUUID = r.host.Status, r.host.NodeUUID
 	o.mu.Unlock()
-	switch {
-	case errors.Is(err, errUnreachable):
-		o.count.gone.Add(1)
-		o.log.Debug("provisioner is not ready", "host", key, "error", err)
-		q.Forget(key)
-		q.AddAfter(key, o.scaled(o.opt.Timings.Gone))
-	case err != nil:
-		o.count.errors.Add(1)
-		o.log.Warn("reconcile failed", "host", key, "error", err)
-		q.AddRateLimited(key)
-	case then.Do == Rest:
-		q.Forget(key)
-	default:
-		q.Forget(key)
-		q.AddAfter(key, o.scaled(then.In))
+	if err != nil && !errors.Is(err, errUnreachable) {
+		q.AddRateLimited(i)
+		return
 	}
+	q.Forget(i)
+	switch {
+	case err != nil:
+		q.AddAfter(i, o.scaled(o.opt.Timings.Gone))
+	case then.Do != Rest:
+		q.AddAfter(i, o.scaled(then.In))
+	}
+}
+
+// ready is what stands before every reconcile: BMO looks whether Ironic answers at all and has drivers, one worker for
+// all, and believes that for a while.
+func (o *Operator) ready(ctx context.Context) error {
+	_, err, _ := o.looks.Do("", func() (any, error) {
+		now := time.Now()
+		if now.Before(o.until) {
+			return nil, nil
+		}
+		err := o.opt.Ironic.ready(ctx)
+		if err == nil {
+			o.until = now.Add(o.scaled(o.opt.Timings.Ready))
+		}
+		return nil, err
+	})
+	return err
 }
 
 func (o *Operator) scaled(d time.Duration) time.Duration {
@@ -142,46 +173,139 @@ func (o *Operator) scaled(d time.Duration) time.Duration {
 func (o *Operator) SetImage(key string, wanted bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	obj := o.hosts[key]
-	if obj == nil {
+	i, known := o.index[key]
+	if !known {
 		return fmt.Errorf("host %q: not found", key)
 	}
-	obj.spec.Provision = wanted
+	o.hosts[i].Provision = wanted
 	if o.queue != nil {
-		o.queue.Add(key) // as a watch would
+		o.queue.Add(i) // as a watch would
 	}
 	return nil
 }
 
-// Hosts returns the status of all hosts, in the order of Options.Hosts.
+// Hosts returns all hosts, in the order of Options.Hosts.
 func (o *Operator) Hosts() []HostStatus {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	out := make([]HostStatus, 0, len(o.order))
-	for _, key := range o.order {
-		out = append(out, o.hosts[key].show())
+	out := make([]HostStatus, len(o.hosts))
+	for i := range o.hosts {
+		out[i] = o.hosts[i].HostStatus
 	}
 	return out
 }
 
-// Waits returns how long each start of work waited, from the moment that a host
-// wanted it to Ironic's yes to the PUT, as the clock went. Waits that have not
-// ended are left out.
-func (o *Operator) Waits() []time.Duration {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var out []time.Duration
-	for _, key := range o.order {
-		out = append(out, o.hosts[key].status.waits...)
-	}
-	return out
+// pass is a reconcile over HTTP, on a copy of the host.
+type pass struct {
+	Reconcile
+	o    *Operator
+	host HostStatus // Reconcile decides on the Status in it
 }
 
-// Totals returns the totals so far.
-func (o *Operator) Totals() Totals {
-	c := &o.count
-	return Totals{
-		Reconciles: int(c.reconciles.Load()), Asks: int(c.asks.Load()), Refusals: int(c.refusals.Load()),
-		Puts: int(c.puts.Load()), Busy: int(c.busy.Load()), Errors: int(c.errors.Load()), Gone: int(c.gone.Load()),
+// run takes the steps of the pass until it ends.
+func (r *pass) run(ctx context.Context) (step Step, err error) {
+	r.Now = time.Now()
+	for step = r.Begin(); err == nil; r.Now = time.Now() {
+		switch step.Do {
+		case Ask:
+			step, err = r.ask(ctx, step)
+		case Read:
+			step, err = r.read(ctx)
+		case Put:
+			step, err = r.put(ctx, step)
+		default:
+			return step, nil
+		}
+	}
+	return step, err
+}
+
+// ask asks the capacity rule, with the state that the host is in.
+func (r *pass) ask(ctx context.Context, s Step) (Step, error) {
+	yes, err := r.o.opt.Capacity(ctx, api.Ask{
+		Namespace: r.host.Namespace, Name: r.host.Name, NodeUUID: r.host.NodeUUID, Op: s.Op, BMHState: r.State,
+		ErrorCount: r.ErrorCount, ProvisioningFailCount: r.ProvisioningFailCount,
+	})
+	if err != nil {
+		return Step{}, err
+	}
+	return r.Answered(s, yes), nil
+}
+
+// read makes the looks that come before every action: the node, its ports, its
+// firmware, and what the action needs. A node that is missing at the registration is made.
+func (r *pass) read(ctx context.Context) (Step, error) {
+	c, ident, registers := r.o.opt.Ironic, r.host.NodeUUID, r.State == api.BMHRegistering
+	if registers {
+		ident = r.host.Key()
+	}
+	var n node
+	found, err := c.look(ctx, nodePath(ident), &n)
+	if err == nil && !found && registers {
+		err = c.do(ctx, http.MethodPost, "/v1/nodes", map[string]any{"name": ident, "driver": "fake-hardware"}, &n)
+		found = true
+	}
+	if err != nil {
+		return Step{}, err
+	}
+	r.host.NodeUUID = n.UUID
+	seen, path := Node{State: n.State, Maintenance: n.Maintenance}, nodePath(n.UUID)
+	switch {
+	case !found:
+		return r.Lost(), nil
+	case registers:
+		return r.Seen(seen), nil
+	}
+	looks := []string{"/v1/ports?node_uuid=" + n.UUID, path + "/firmware"}
+	if part := r.Looks(seen); part != "" {
+		looks = append(looks, path+"/"+part)
+	}
+	for _, path := range looks {
+		found, err := c.look(ctx, path, nil)
+		if err != nil {
+			return Step{}, err
+		}
+		seen.Inventory = seen.Inventory || found && strings.HasSuffix(path, "/inventory")
+	}
+	return r.Seen(seen), nil
+}
+
+// put sends a PUT. What is neither a success nor a 409 is a reconcile error.
+func (r *pass) put(ctx context.Context, s Step) (Step, error) {
+	c, uuid := r.o.opt.Ironic, r.host.NodeUUID
+	if s.EndMaintenance {
+		if err := c.do(ctx, http.MethodDelete, nodePath(uuid)+"/maintenance", nil, nil); err != nil {
+			return Step{}, err
+		}
+	}
+	if _, starts := s.Target.Starts(); starts {
+		if err := sleep(ctx, r.o.scaled(r.Draw.Span(r.Timings.Act))); err != nil {
+			return Step{}, err
+		}
+	}
+	body := map[string]string{"target": string(s.Target)}
+	switch err := c.do(ctx, http.MethodPut, nodePath(uuid)+"/states/provision", body, nil); {
+	case refused(err, http.StatusConflict):
+		return r.Busy(), nil
+	case err != nil:
+		return Step{}, err
+	}
+	return r.Accepted(s.Target), nil
+}
+
+// sleep waits for d unless ctx ends first. No wait needs no timer: goroutines of one synctest bubble
+// whose timers are over at once run them side by side with one context of the race detector,
+// which then ends the process (Go 1.26: "ThreadSanitizer: CHECK failed", or SIGSEGV in maybeRunChan).
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
 	}
 }

@@ -13,7 +13,6 @@ import (
 type Reconcile struct {
 	*Status
 	Provision bool // an image is wanted on the host
-	Deleting  bool // its user has deleted it
 
 	Timings    *Timings
 	MaxRetries int // the ProvisioningFailCount at which a host is given up; 0 is never
@@ -26,12 +25,11 @@ type Do uint8
 
 // The steps of a reconcile.
 const (
-	Rest   Do = iota // nothing: it ends, and the host comes back when its spec changes
-	Back             // nothing: it ends, and the host comes back after In
-	Ask              // ask the capacity rule whether the host may do Op; then Answered
-	Read             // read the node, its ports, its firmware and what Looks names; then Seen or Lost
-	Put              // end the maintenance if it says so, and PUT Target; then Accepted or Busy
-	Remove           // delete the node, if there is one; then the host is gone, or Busy
+	Rest Do = iota // nothing: it ends, and the host comes back when its spec changes
+	Back           // nothing: it ends, and the host comes back after In
+	Ask            // ask the capacity rule whether the host may do Op; then Answered
+	Read           // read the node, its ports, its firmware and what Looks names; then Seen or Lost
+	Put            // end the maintenance if it says so, and PUT Target; then Accepted or Busy
 )
 
 // Step is what is to be done next, and how.
@@ -46,7 +44,7 @@ type Step struct {
 
 // Begin is BMO's order: a delayed host does nothing but ask; then the check of the
 // three states that are gated, also for a host that is mid-way or done; then
-// deletion; then the state's own action.
+// the state's own action.
 func (r *Reconcile) Begin() Step {
 	if r.Delayed || gated(r.State) {
 		return Step{Do: Ask, Op: r.wanted()}
@@ -71,12 +69,11 @@ func (r *Reconcile) Answered(s Step, yes bool) Step {
 	return r.act()
 }
 
-// wanted is what the host asks for in its present state (LH-38).
+// wanted is what the host asks for in its present state.
 func (r *Reconcile) wanted() api.Op {
 	op, _ := api.OpFor(r.State)
 	switch {
-	case r.State == api.BMHAvailable && (!r.Provision || r.Deleting),
-		r.State == api.BMHProvisioned && r.Provision && !r.Deleting:
+	case r.State == api.BMHAvailable && !r.Provision, r.State == api.BMHProvisioned && r.Provision:
 		return api.OpNone // delayed, and the user has changed his mind
 	}
 	return op
@@ -85,13 +82,8 @@ func (r *Reconcile) wanted() api.Op {
 // act does what the host's state is there for.
 func (r *Reconcile) act() Step {
 	r.GaveUp = r.GaveUp && r.Provision
-	switch {
-	case r.GaveUp && !r.Deleting:
+	if r.GaveUp {
 		return Step{Do: Rest}
-	case r.Deleting && (r.State == api.BMHProvisioning || r.State == api.BMHProvisioned):
-		return r.enter(api.BMHDeprovisioning)
-	case r.Deleting && r.State != api.BMHDeprovisioning:
-		return Step{Do: Remove}
 	}
 	switch r.State {
 	case api.BMHPreparing: // no RAID or BIOS is to be changed: nothing to clean
@@ -127,7 +119,7 @@ func (r *Reconcile) entered(s api.BMHState) Step {
 	if !gated(s) {
 		r.WaitingSince = time.Time{}
 	}
-	if s == api.BMHProvisioned && r.Provision && !r.Deleting {
+	if s == api.BMHProvisioned && r.Provision {
 		return Step{Do: Rest}
 	}
 	return Step{Do: Back}

@@ -88,20 +88,17 @@ func clock(begin time.Time, speed float64) func() time.Time {
 }
 
 func (s *stage) newOperator(hosts []bmo.Host) error {
-	client, err := bmo.NewClient(s.endpoint(), nil)
-	if err != nil {
-		return err
-	}
+	client := bmo.NewClient(s.endpoint(), nil)
 	s.idle = append(s.idle, client.CloseIdleConnections)
 	rule, err := s.rule(client)
 	if err != nil {
 		return err
 	}
-	s.bmo, err = bmo.New(bmo.Options{
+	s.bmo = bmo.New(bmo.Options{
 		Hosts: hosts, Workers: s.opt.Workers, Timings: timings(s.opt.Via), Speed: s.opt.Speed, Seed: s.opt.Seed,
 		MaxProvisioningRetries: 5, Ironic: client, Capacity: rule,
 	})
-	return err
+	return nil
 }
 
 // endpoint is IRONIC_ENDPOINT of the operator.
