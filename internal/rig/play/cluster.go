@@ -126,44 +126,27 @@ func (c *cluster) happens(kind, key string, host object) error {
 	return nil
 }
 
-// hostFields are what a play may say of a BareMetalHost.
-var hostFields = map[string]string{
-	"ns": "=", "consumer": "=", "state": "=", "errors": "=", "fails": "=", "image": "=", "holdoff": "=",
-	"deleting": "?", "paused": "?",
-}
-
 // exists is the step bmh: BareMetalHosts are made or changed, or deleted.
-func exists(w *words) func(*stage) error {
-	w.play.cluster = true
+func exists(s *stage, w *words) {
 	gone := w.takes("delete")
-	names, fields := w.names(), w.fields(hostFields)
-	w.numberOf(fields, "errors")
-	w.numberOf(fields, "fails")
-	return func(s *stage) error {
-		c := s.program.cluster
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, name := range names {
-			ns := orDefault(fields["ns"])
-			h, known := c.hosts[ns+"/"+name]
-			switch {
-			case gone && !known:
-				return impossible{errNoHost}
-			case gone:
-				if err := c.happens("DELETED", ns+"/"+name, h); err != nil {
-					return err
-				}
-				continue
-			case !known:
-				h = newHost(ns, name, strconv.Itoa(c.version+1))
-			}
-			h["status"].(object)["provisioning"].(object)["ID"] = s.ironic.uuid(ns, name)
-			change(h, fields)
-			if err := c.happens(map[bool]string{true: "MODIFIED", false: "ADDED"}[known], ns+"/"+name, h); err != nil {
-				return err
-			}
+	names, fields := w.names(), w.fields("ns consumer state errors fails image holdoff deleting paused")
+	c := s.program.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range names {
+		ns, kind := orDefault(fields["ns"]), "MODIFIED"
+		h, known := c.hosts[ns+"/"+name]
+		switch {
+		case gone && !known:
+			wrong("the cluster has no such BareMetalHost")
+		case gone:
+			kind = "DELETED"
+		case !known:
+			kind, h = "ADDED", newHost(ns, name, strconv.Itoa(c.version+1))
 		}
-		return nil
+		h["status"].(object)["provisioning"].(object)["ID"] = s.ironic.uuid(ns, name)
+		change(h, fields)
+		check(c.happens(kind, ns+"/"+name, h))
 	}
 }
 
@@ -203,10 +186,4 @@ func change(h object, fields map[string]string) {
 			meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339Nano)
 		}
 	}
-}
-
-// events is the step events: Events that the throttle has written.
-func events(w *words) func(*stage) error {
-	w.play.cluster = true
-	return counted(w, "Events", func(s *stage) *logbook { return &s.program.cluster.events })
 }

@@ -1,8 +1,6 @@
 package play
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -47,9 +45,28 @@ var courses = map[string]course{
 	"service":     {"provisioned", "servicing", "active", "service failed"},
 }
 
-var errNoHost = errors.New("the cluster has no such BareMetalHost")
-
-var errNoNode = errors.New("Ironic has no such node") //nolint:staticcheck // Ironic has a capital
+// hosting is the step host.
+func hosting(s *stage, w *words) {
+	names, op := w.names(), w.word("an operation")
+	fields := w.fields("work every retry fails undo errors ns")
+	h := host{ns: orDefault(fields["ns"]), op: op, fails: fields["fails"] != "", undo: fields["undo"] != ""}
+	h.work, h.every = duration(fields["work"]), duration(fields["every"])
+	if h.retry = h.every; fields["retry"] != "" {
+		h.retry = duration(fields["retry"])
+	}
+	if fields["errors"] != "" {
+		h.errs = number(fields["errors"])
+	}
+	for _, h.name = range names {
+		if _, known := courses[op]; !known || s.ironic.uuid(h.ns, h.name) == "" {
+			wrong("%s: Ironic has no such node, or %q is no operation", h.name, op)
+		}
+		first := time.Duration(len(s.hosts)*389%1000) * time.Millisecond // within a second, and no two at once
+		h.due = s.now() + first
+		one := h
+		s.hosts = append(s.hosts, &one)
+	}
+}
 
 // busy is how long a host that waits for an answer looks away.
 const busy = 100 * time.Millisecond
@@ -66,68 +83,70 @@ func (h *host) next(now time.Duration) (time.Duration, bool) {
 }
 
 // act lets h do what is due.
-func (s *stage) act(h *host) error {
+func (s *stage) act(h *host) {
 	if at, more := h.next(s.now()); !more || h.reply == nil && at > s.now() {
-		return nil
+		return
 	}
 	switch {
 	case h.phase == works:
-		return s.worked(h)
+		s.worked(h)
+		return
 	case h.phase == cleans:
 		h.phase, h.due = wants, s.now()+h.retry
-		return s.bring(h, "available", "")
+		s.bring(h, "available", "")
+		return
 	case h.reply == nil:
 		op := h.op
 		if h.phase == undoes {
 			op = "deprovision"
 		}
 		h.due = s.now() + h.every
-		h.reply = s.ask(h.ns, h.name, op, true, map[string]any{
+		h.reply = s.ask(h.ns, h.name, op, map[string]any{
 			"errorCount": h.errs, "provisioningFailCount": h.errs, "bmhState": courses[op].bmh,
 		})
 	}
 	select {
 	case a := <-h.reply:
 		h.reply = nil
-		return s.told(h, a.asked())
+		if a = a.asked(); a.ready && a.reason != "done" {
+			s.begin(h)
+		}
 	default:
-		return nil
 	}
 }
 
-// told takes an answer: with a yes, work begins.
-func (s *stage) told(h *host, a answer) error {
-	if !a.ready || a.reason == "done" {
-		return nil
-	}
+// begin begins work, after a yes.
+func (s *stage) begin(h *host) {
 	h.grants++
 	h.due = s.now() + h.work
 	if h.phase == undoes {
 		h.phase = cleans
-		return s.bring(h, "cleaning", "agent")
+		s.bring(h, "cleaning", "agent")
+		return
 	}
 	h.phase = works
-	return s.bring(h, courses[h.op].busy, "agent")
+	s.bring(h, courses[h.op].busy, "agent")
 }
 
 // worked ends the work of h.
-func (s *stage) worked(h *host) error {
+func (s *stage) worked(h *host) {
 	c := courses[h.op]
 	if !h.fails {
 		h.phase = finished
-		return s.bring(h, c.good, "")
+		s.bring(h, c.good, "")
+		return
 	}
 	h.errs++
 	h.phase, h.due = wants, s.now()+h.retry
 	if h.undo {
 		h.phase = undoes
 	}
-	return s.bring(h, c.bad, "no boot device")
+	s.bring(h, c.bad, "no boot device")
 }
 
 // bring moves the node of h: with an agent, with an error, or with neither. A host whose node was deleted
 // asks no more.
-func (s *stage) bring(h *host, state, with string) error {
+func (s *stage) bring(h *host, state, with string) {
 	c := fakeironic.Change{State: ironic.State(state), Agent: new(with == "agent"), Error: new(with)}
 	if with == "agent" {
 		c.Error = new("")
@@ -135,12 +154,10 @@ func (s *stage) bring(h *host, state, with string) error {
 	if !s.ironic.edit(h.ns, h.name, c) {
 		h.phase = vanished
 	}
-	return nil
 }
 
-// hosts are those of names that ask by themselves.
-func (s *stage) hostsOf(names []string) ([]*host, error) {
-	var found []*host
+// hostsOf are those of names that ask by themselves.
+func (s *stage) hostsOf(names []string) (found []*host) {
 	for _, name := range names {
 		for _, h := range s.hosts {
 			if h.name == name || h.ns+"/"+h.name == name {
@@ -149,7 +166,7 @@ func (s *stage) hostsOf(names []string) ([]*host, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("none of the %d hosts asks by itself", len(names))
+		wrong("none of the %d hosts asks by itself", len(names))
 	}
-	return found, nil
+	return found
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -46,63 +45,54 @@ func (x *site) look() (working int) {
 	return working
 }
 
-// find returns the node of a host: by UUID, by the name of the namespace, by the bare name, else by the name
-// in whatever namespace.
-func find(w *fakeironic.World, ns, name string) (found ironic.Node, ok bool) {
+// find returns the UUID of the node of a host: by the name of the namespace, by UUID or the bare name, else by the name
+// in whatever namespace. "": there is none.
+func find(w *fakeironic.World, ns, name string) string {
 	now := time.Now()
 	name = strings.Replace(name, "/", "~", 1)
 	for _, ident := range []string{ns + "~" + name, name} {
 		if n, ok := w.Node(now, ident); ok {
-			return n, true
+			return n.UUID
 		}
 	}
 	for _, uuid := range w.Idents() {
 		if n, _ := w.Node(now, uuid); strings.HasSuffix(n.Name, "~"+name) {
-			return n, true
+			return n.UUID
 		}
 	}
-	return ironic.Node{}, false
+	return ""
 }
 
-// uuid is that of the node of a host; "" where there is none.
 func (x *site) uuid(ns, name string) (uuid string) {
-	x.With(func(_ time.Time, w *fakeironic.World) {
-		n, _ := find(w, ns, name)
-		uuid = n.UUID
-	})
+	x.With(func(_ time.Time, w *fakeironic.World) { uuid = find(w, ns, name) })
 	return uuid
 }
 
 // edit changes the node of a host; false where there is none.
 func (x *site) edit(ns, name string, c fakeironic.Change) (ok bool) {
 	x.With(func(now time.Time, w *fakeironic.World) {
-		var n ironic.Node
-		if n, ok = find(w, ns, name); ok {
-			ok = w.Edit(now, n.UUID, c) == nil
-		}
+		uuid := find(w, ns, name)
+		ok = uuid != "" && w.Edit(now, uuid, c) == nil
 	})
 	return ok
 }
 
 // newest is the step api.
-func newest(w *words) func(*stage) error {
+func newest(s *stage, w *words) {
 	minor := w.number("a minor version")
-	return func(s *stage) error {
-		s.ironic.minor = minor
-		s.ironic.With(func(_ time.Time, w *fakeironic.World) { w.SetNewest(minor) })
-		return nil
-	}
+	s.ironic.minor = minor
+	s.ironic.With(func(_ time.Time, w *fakeironic.World) { w.SetNewest(minor) })
 }
 
 // nodeFields are what a play may say of a node.
-var nodeFields = map[string]string{
-	"agent": "", "noagent": "", "group": "=", "boot": "=", "parent": "=", "ns": "=", "error": "=", "noerror": "",
-	"maintenance": "?", "lock": "=",
-}
+const nodeFields = "agent noagent group boot parent ns error noerror maintenance lock"
 
-// change reads the fields of a node.
-func (x *site) change(state string, fields map[string]string) (c fakeironic.Change, err error) {
-	c.State = ironic.State(state)
+// change takes a state and the fields of a node.
+func (x *site) change(w *words, known string) (c fakeironic.Change, fields map[string]string) {
+	if c.State = ironic.State(spaced(w.word("a provision state"))); !fakeironic.Known(c.State) {
+		wrong("%q is no provision state of Ironic", c.State)
+	}
+	fields = w.fields(known)
 	for key, value := range fields {
 		switch key {
 		case "agent", "noagent":
@@ -111,139 +101,109 @@ func (x *site) change(state string, fields map[string]string) (c fakeironic.Chan
 			c.Group = &value
 		case "boot":
 			c.Boot = &value
-		case "error", "noerror":
+		case "error":
 			c.Error = new(spaced(value))
+		case "noerror":
+			c.Error = new("")
 		case "maintenance":
 			c.Maintenance = new(value == "true")
 		case "lock":
 			c.Locked = new(value != "")
 		case "parent":
-			parent := x.uuid(orDefault(fields["ns"]), value)
-			if parent == "" {
-				return c, fmt.Errorf("no node %s to be a parent", value)
-			}
-			c.Parent = &parent
+			c.Parent = new(x.needed(orDefault(fields["ns"]), value))
 		}
 	}
-	return c, nil
+	return c, fields
 }
 
-func orDefault(ns string) string { return cmp.Or(ns, namespace) }
+// needed is the UUID of a node that must be there.
+func (x *site) needed(ns, name string) string {
+	uuid := x.uuid(ns, name)
+	if uuid == "" {
+		wrong("Ironic has no node %s", name)
+	}
+	return uuid
+}
+
+// namespace is that of hosts of which a play does not say another.
+func orDefault(ns string) string { return cmp.Or(ns, "metal3") }
 
 // makes is the step node. A node has been in its state for an hour, or, where it is at work, since now.
-func makes(w *words) func(*stage) error {
-	names, state := w.names(), w.state()
-	known := maps.Clone(nodeFields)
-	known["plain"] = ""
-	fields := w.fields(known)
-	return func(s *stage) error {
-		since := time.Now()
-		if s.program.life == nil || !ironic.State(state).Busy() {
-			since = since.Add(-time.Hour)
+func makes(s *stage, w *words) {
+	names := w.names()
+	c, fields := s.ironic.change(w, nodeFields+" plain")
+	since := time.Now()
+	if s.program.life == nil || !c.State.Busy() {
+		since = since.Add(-time.Hour)
+	}
+	for _, name := range names {
+		if fields["plain"] == "" {
+			name = orDefault(fields["ns"]) + "~" + name
 		}
-		c, err := s.ironic.change(state, fields)
-		if err != nil {
-			return impossible{err}
-		}
-		for _, name := range names {
-			if fields["plain"] == "" {
-				name = orDefault(fields["ns"]) + "~" + name
+		var err error
+		s.ironic.With(func(now time.Time, w *fakeironic.World) {
+			s.ironic.made++
+			uuid := fmt.Sprintf("%08d-0000-4000-8000-000000000000", s.ironic.made)
+			if _, err = w.CreateNode(now, fakeironic.NodeSpec{UUID: uuid, Name: name, State: c.State, Since: since}); err == nil {
+				err = w.Edit(now, uuid, c)
 			}
-			s.ironic.With(func(now time.Time, w *fakeironic.World) {
-				s.ironic.made++
-				uuid := fmt.Sprintf("%08d-0000-4000-8000-000000000000", s.ironic.made)
-				spec := fakeironic.NodeSpec{UUID: uuid, Name: name, State: c.State, Since: since}
-				if _, err = w.CreateNode(now, spec); err == nil {
-					err = w.Edit(now, uuid, c)
-				}
-			})
-			if err != nil {
-				return impossible{err}
-			}
-		}
-		return nil
+		})
+		check(err)
 	}
-}
-
-// faultSteps read the fault of a step; with Share, Delay or Code 0 nothing is wrong.
-var faultSteps = map[string]func(*words) fakeironic.Fault{
-	"down": func(*words) fakeironic.Fault { return fakeironic.Fault{Trouble: fakeironic.Refuse} },
-	"slow": func(w *words) fakeironic.Fault {
-		return fakeironic.Fault{Trouble: fakeironic.Slow, Delay: w.duration()}
-	},
-	"lists-fail": func(w *words) fakeironic.Fault {
-		text := w.word("a share such as 10%")
-		share, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-		if err != nil || share < 0 || share > 100 {
-			w.failf("%q is no share such as 10%%", text)
-		}
-		return fakeironic.Fault{
-			Trouble: fakeironic.Status, Requests: "list", Share: share / 100, Code: http.StatusInternalServerError,
-			Text: "(sqlite3.OperationalError) database is locked",
-		}
-	},
-	"puts-fail": func(w *words) fakeironic.Fault { return putFault(fakeironic.Status, w) },
-	"puts-lost": func(w *words) fakeironic.Fault { return putFault(fakeironic.DoneAfter, w) },
-}
-
-func putFault(trouble fakeironic.Trouble, w *words) fakeironic.Fault {
-	text := "Resource temporarily unavailable, please retry."
-	return fakeironic.Fault{Trouble: trouble, Requests: "put", Code: w.number("a status"), Text: text}
-}
-
-// goesWrong puts a fault in place of the one that a step of that name made before.
-func (x *site) goesWrong(step string, f fakeironic.Fault, on bool) (err error) {
-	if id := x.faults[step]; id != 0 {
-		x.ClearFault(id)
-		delete(x.faults, step)
-	}
-	if on {
-		x.faults[step], err = x.AddFault(f)
-	}
-	return err
 }
 
 // ironicDoes is the step ironic: a fault, a deletion, or nodes that move by themselves.
-func ironicDoes(w *words) func(*stage) error {
-	if w.takes("up") {
-		return func(s *stage) error { return s.ironic.goesWrong("down", fakeironic.Fault{}, false) }
-	}
-	if len(w.list) > 0 && faultSteps[w.list[0]] != nil {
-		step := w.word("")
-		f := faultSteps[step](w)
-		on := step == "down" || f.Delay > 0 || f.Share > 0 || f.Requests == "put" && f.Code > 0
-		return func(s *stage) error { return s.ironic.goesWrong(step, f, on) }
-	}
-	if w.takes("delete") {
-		names, fields := w.names(), w.fields(map[string]string{"ns": "="})
-		return forNodes(names, fields["ns"], func(s *stage, uuid string) (err error) {
-			s.ironic.With(func(now time.Time, w *fakeironic.World) { err = w.Befall(now, uuid, fakeironic.FateVanish) })
-			return err
-		})
-	}
-	names, state := w.names(), w.state()
-	fields := w.fields(nodeFields)
-	return forNodes(names, fields["ns"], func(s *stage, uuid string) error {
-		c, err := s.ironic.change(state, fields)
-		if err == nil {
-			s.ironic.edit("", uuid, c)
+func ironicDoes(s *stage, w *words) {
+	x := s.ironic
+	switch verb := w.list[0]; verb {
+	case "up", "down", "slow", "lists-fail", "puts-fail", "puts-lost":
+		w.list = w.list[1:]
+		f, on := fault(verb, w)
+		verb = strings.Replace(verb, "up", "down", 1)
+		if id := x.faults[verb]; id != 0 {
+			x.ClearFault(id)
+			delete(x.faults, verb)
 		}
-		return err
-	})
+		if on {
+			id, err := x.AddFault(f)
+			check(err)
+			x.faults[verb] = id
+		}
+	case "delete":
+		w.list = w.list[1:]
+		names, fields := w.names(), w.fields("ns")
+		for _, name := range names {
+			uuid := x.needed(orDefault(fields["ns"]), name)
+			x.With(func(now time.Time, w *fakeironic.World) { _ = w.Befall(now, uuid, fakeironic.FateVanish) }) // it is there
+		}
+	default:
+		names := w.names()
+		c, fields := x.change(w, nodeFields)
+		for _, name := range names {
+			x.edit("", x.needed(orDefault(fields["ns"]), name), c)
+		}
+	}
 }
 
-// forNodes does something to the nodes of names.
-func forNodes(names []string, ns string, do func(*stage, string) error) func(*stage) error {
-	return func(s *stage) error {
-		for _, name := range names {
-			uuid := s.ironic.uuid(orDefault(ns), name)
-			if uuid == "" {
-				return impossible{fmt.Errorf("Ironic has no node %s", name)} //nolint:staticcheck // a name
-			}
-			if err := do(s, uuid); err != nil {
-				return impossible{err}
-			}
-		}
-		return nil
+// fault reads what goes wrong from now on; with 0 nothing does.
+func fault(verb string, w *words) (f fakeironic.Fault, on bool) {
+	switch verb {
+	case "down":
+		return fakeironic.Fault{Trouble: fakeironic.Refuse}, true
+	case "slow":
+		f = fakeironic.Fault{Trouble: fakeironic.Slow, Delay: w.duration()}
+		return f, f.Delay > 0
+	case "lists-fail":
+		share, err := strconv.ParseFloat(strings.TrimSuffix(w.word("a share such as 10%"), "%"), 64)
+		check(err)
+		return fakeironic.Fault{
+			Trouble: fakeironic.Status, Requests: "list", Share: share / 100, Code: http.StatusInternalServerError,
+			Text: "(sqlite3.OperationalError) database is locked",
+		}, share > 0
+	case "puts-fail", "puts-lost":
+		trouble := map[string]fakeironic.Trouble{"puts-fail": fakeironic.Status, "puts-lost": fakeironic.DoneAfter}[verb]
+		f = fakeironic.Fault{Trouble: trouble, Requests: "put", Code: w.number("a status"), Text: "Resource temporarily unavailable, please retry."}
+		return f, f.Code > 0
 	}
+	return f, false // up
 }

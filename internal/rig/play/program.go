@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,9 +42,9 @@ type life struct {
 	app  *app.App
 	wire *wire
 	end  context.CancelFunc
-	done chan struct{}     // closed when it has ended
-	err  error             // how, then
-	env  map[string]string // what it has replaced in our environment
+	done chan struct{} // closed when it has ended
+	err  error         // how, then
+	env  []string      // ours, in whose place the process has its own
 }
 
 // Where a program keeps its things in dir.
@@ -70,7 +71,12 @@ func (p *program) start(ctx context.Context) error {
 		}
 		p.env["IRONIC_THROTTLE_CONFIG"] = filepath.Join(p.dir, configName)
 	}
-	l.env = replaceEnviron(p.env)
+	l.env = os.Environ()
+	var env []string
+	for name, value := range p.env {
+		env = append(env, name+"="+value)
+	}
+	environ(env)
 	src := config.Sources{Exists: func(string) bool { return false }}
 	cfg, warnings, err := config.Load(src)
 	if err == nil {
@@ -84,7 +90,7 @@ func (p *program) start(ctx context.Context) error {
 		l.app, err = app.New(ctx, o)
 	}
 	if err != nil {
-		replaceEnviron(l.env)
+		environ(l.env)
 		return err
 	}
 	ctx, l.end = context.WithCancel(ctx)
@@ -103,7 +109,7 @@ func (p *program) ended() error {
 	case <-p.life.done:
 		err := p.life.err
 		p.life.end()
-		replaceEnviron(p.life.env)
+		environ(p.life.env)
 		p.life = nil
 		return fmt.Errorf("the throttle has ended by itself: %w", cmp.Or(err, errors.New("without an error")))
 	default:
@@ -123,7 +129,7 @@ func (p *program) kill() error {
 	l.wire.cut.Store(true)
 	l.end()
 	<-l.done
-	replaceEnviron(l.env)
+	environ(l.env)
 	p.life = nil
 	if missing != nil {
 		return os.RemoveAll(holds)
@@ -144,34 +150,17 @@ func (p *program) writeFile() error {
 
 // fileKey is the name of a setting in the config file.
 func fileKey(env string) string {
-	var key strings.Builder
-	for i, part := range strings.Split(strings.TrimPrefix(env, "IRONIC_THROTTLE_"), "_") {
-		part = strings.ToLower(part)
-		if i > 0 && part != "" {
-			part = strings.ToUpper(part[:1]) + part[1:]
-		}
-		key.WriteString(part)
-	}
-	return key.String()
+	key := strings.ToLower(strings.TrimPrefix(env, "IRONIC_THROTTLE_"))
+	return regexp.MustCompile(`_(.)`).ReplaceAllStringFunc(key, func(s string) string { return strings.ToUpper(s[1:]) })
 }
 
-// ours are the beginnings of all names that the throttle reads in the environment.
-var ours = []string{"IRONIC_", "METAL3_", "MAX_CONCURRENT_", "PROVISIONING_", "BMO_", "POD_", "KUBE"}
-
-// replaceEnviron makes env all that the throttle finds in the environment, and returns what was there.
-func replaceEnviron(env map[string]string) (before map[string]string) {
-	before = map[string]string{}
-	for _, entry := range os.Environ() {
+// environ makes env all that there is in the environment.
+func environ(env []string) {
+	os.Clearenv()
+	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if slices.ContainsFunc(ours, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-			before[name] = value
-			_ = os.Unsetenv(name) // fails on no name that was set
-		}
+		_ = os.Setenv(name, value) // what cannot be is missed
 	}
-	for name, value := range env {
-		_ = os.Setenv(name, value) // checked when the play was read
-	}
-	return before
 }
 
 // answer is what somebody is told.
@@ -182,17 +171,12 @@ type answer struct {
 	text   string // the body, or the sentence of a check
 }
 
-// unasked is the answer to what could not be asked.
-func unasked(why string) <-chan answer {
-	c := make(chan answer, 1)
-	c <- answer{reason: "no answer", text: why}
-	return c
-}
-
 // request asks a handler of the program. The answer comes as soon as it is there, which may take time.
 func (p *program) request(gateway bool, method, path, body string) <-chan answer {
+	c := make(chan answer, 1)
 	if p.life == nil {
-		return unasked("the throttle does not run")
+		c <- answer{reason: "no answer", text: "the throttle does not run"}
+		return c
 	}
 	host, handler := "http://127.0.0.1:8087", p.life.app.API()
 	if gateway {
@@ -203,7 +187,6 @@ func (p *program) request(gateway bool, method, path, body string) <-chan answer
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("X-OpenStack-Ironic-API-Version", "1."+strconv.Itoa(p.ironic.minor))
-	c := make(chan answer, 1)
 	go func() {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
@@ -215,20 +198,17 @@ func (p *program) request(gateway bool, method, path, body string) <-chan answer
 
 // asked reads the answer to a check.
 func (a answer) asked() answer {
-	if a.code != http.StatusOK {
-		if a.code != 0 {
-			a.reason = strconv.Itoa(a.code)
-		}
-		return a
-	}
 	var said struct {
 		Ready           bool
 		Reason, Message string
 	}
-	if err := json.Unmarshal([]byte(a.text), &said); err != nil {
-		return a
+	switch {
+	case a.code == http.StatusOK && json.Unmarshal([]byte(a.text), &said) == nil:
+		return answer{code: a.code, ready: said.Ready, reason: said.Reason, text: said.Message}
+	case a.code != 0:
+		a.reason = strconv.Itoa(a.code)
 	}
-	return answer{code: a.code, ready: said.Ready, reason: said.Reason, text: said.Message}
+	return a
 }
 
 // wire is the way to Ironic until it is cut.

@@ -1,0 +1,238 @@
+package play
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// words are those of a line that are not read yet.
+type words struct{ list, expect []string } // expect: behind ->
+
+// word takes the next word.
+func (w *words) word(what string) string {
+	if len(w.list) == 0 {
+		wrong("%s is missing", what)
+	}
+	first := w.list[0]
+	w.list = w.list[1:]
+	return first
+}
+
+// takes reports whether the next word is that one, which it then takes.
+func (w *words) takes(word string) bool {
+	is := len(w.list) > 0 && w.list[0] == word
+	if is {
+		w.list = w.list[1:]
+	}
+	return is
+}
+
+// rest takes all that is left of the line.
+func (w *words) rest() (all []string) {
+	all, w.list = w.list, nil
+	return all
+}
+
+func (w *words) takeExpected() (all []string) {
+	if all, w.expect = w.expect, nil; len(all) == 0 {
+		wrong("nothing is expected: -> is missing")
+	}
+	return all
+}
+
+func (w *words) duration() time.Duration { return duration(w.word("a time")) }
+
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	check(err)
+	return d
+}
+
+func (w *words) number(what string) int { return number(w.word(what)) }
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	check(err)
+	return n
+}
+
+func spaced(text string) string { return strings.ReplaceAll(text, "_", " ") }
+
+// span is a range of names, such as a1..a60.
+var span = regexp.MustCompile(`^(.*?)(\d+)\.\.\D*(\d+)$`)
+
+// names takes names, which may be a range, or several with commas between them.
+func (w *words) names() (all []string) {
+	for one := range strings.SplitSeq(w.word("a name"), ",") {
+		m := span.FindStringSubmatch(one)
+		if m == nil {
+			all = append(all, one)
+			continue
+		}
+		width := 0
+		if m[2][0] == '0' {
+			width = len(m[2])
+		}
+		for i := number(m[2]); i <= number(m[3]); i++ {
+			all = append(all, fmt.Sprintf("%s%0*d", m[1], width, i))
+		}
+	}
+	return all
+}
+
+// fields takes the rest of the line as words and key=value, of which the keys are known. A word without value is "true".
+func (w *words) fields(known string) map[string]string {
+	out := map[string]string{}
+	for _, one := range w.rest() {
+		key, value, given := strings.Cut(one, "=")
+		if !slices.Contains(strings.Fields(known), key) {
+			wrong("%q is not known here: there are %s", key, known)
+		}
+		if !given {
+			value = "true"
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// assignment takes NAME=value, where the value goes to the end of the line.
+func (w *words) assignment() (name, value string) {
+	name, value, ok := strings.Cut(strings.Join(w.rest(), " "), "=")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		wrong("a setting is NAME=value, with its name in the environment")
+	}
+	return name, strings.TrimSpace(value)
+}
+
+// tally counts answers.
+type tally struct {
+	all   int
+	count map[string]int
+	heard []string          // the distinct answers, in the order in which they came
+	said  map[string]string // who was answered so first, and the sentence
+}
+
+// add takes an answer by all the words that it counts for. They are its kind together.
+func (t *tally) add(who, sentence string, words []string) {
+	if t.count == nil {
+		t.count, t.said = map[string]int{}, map[string]string{}
+	}
+	t.all++
+	kind := strings.Join(words, " ")
+	if _, again := t.said[kind]; !again {
+		t.heard = append(t.heard, kind)
+		t.said[kind] = fmt.Sprintf("%s: %.400s", who, sentence)
+	}
+	for _, word := range words {
+		t.count[word]++
+	}
+}
+
+// fault says what is not as expected: any of the words of each, as often as it says behind a colon, or always; "" where all is.
+func (t *tally) fault(want []string) string {
+	for _, one := range want {
+		any, times, counted := strings.Cut(one, ":")
+		got, most := 0, t.all
+		if counted {
+			most = number(times)
+		}
+		for word := range strings.SplitSeq(strings.ReplaceAll(any, "not-called", "turn"), "|") {
+			got += t.count[word]
+		}
+		if got == most {
+			continue
+		}
+		var all []string
+		for _, word := range slices.Sorted(maps.Keys(t.count)) {
+			all = append(all, fmt.Sprintf("%s:%d", word, t.count[word]))
+		}
+		text := fmt.Sprintf("answered %s, want %s", strings.Join(all, " "), one)
+		for _, kind := range t.heard {
+			text += fmt.Sprintf("\n\t%s to %s", kind, t.said[kind])
+		}
+		return text
+	}
+	return ""
+}
+
+// lacks says which of words is not in text, or is and has a ! in front; "" where all is right. A _ is
+// itself or a space.
+func lacks(text string, words []string) string {
+	for _, word := range words {
+		word, never := strings.CutPrefix(word, "!")
+		if has := strings.Contains(text, word) || strings.Contains(text, spaced(word)); has == never {
+			return fmt.Sprintf("want %s%s in: %.2000s", map[bool]string{true: "no "}[never], word, text)
+		}
+	}
+	return ""
+}
+
+// compare fails the step where what is not as the end of the line says, such as >= 58. Strings are compared without quotes too.
+func (s *stage) compare(w *words, what string, got any) {
+	op, value := w.word("a comparison such as >= 58"), strings.Join(append([]string{w.word("a value")}, w.rest()...), " ")
+	raw, err := json.Marshal(got)
+	check(err)
+	text, isText := got.(string)
+	if !isText {
+		text = string(raw)
+	}
+	var want any
+	var have float64
+	equal := isText && text == value || json.Unmarshal([]byte(value), &want) == nil && json.Unmarshal(raw, &got) == nil && reflect.DeepEqual(got, want)
+	limit, err := strconv.ParseFloat(value, 64)
+	number := err == nil && json.Unmarshal(raw, &have) == nil && got != nil
+	holds, known := map[string]bool{
+		"==": equal, "!=": !equal, "<=": number && have <= limit, ">=": number && have >= limit,
+		"<": number && have < limit, ">": number && have > limit,
+	}[op]
+	if !known {
+		wrong("%q is no comparison", op)
+	}
+	if !holds {
+		s.fail(fmt.Sprintf("%s is %.600s, want %s %s", what, text, op, value))
+	}
+}
+
+// at is what is at a path such as slots.total.free. In an array an element is named by its place or by
+// the text of one of its fields; # is the length. nil: there is nothing.
+func at(v any, path string) any {
+	for _, key := range strings.Split(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			if v = x[key]; key == "#" {
+				v = len(x)
+			}
+		case []any:
+			v = element(x, key)
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func element(list []any, key string) any {
+	if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(list) {
+		return list[i]
+	}
+	if key == "#" {
+		return len(list)
+	}
+	for _, one := range list {
+		fields, _ := one.(map[string]any)
+		for _, value := range fields {
+			if value == any(key) {
+				return one
+			}
+		}
+	}
+	return nil
+}
