@@ -202,6 +202,7 @@ var table = map[string]imports{
 			"internal/kube/lead", "internal/rig/fakeironic", "internal/rig/virtual",
 			"pkg/admission", "pkg/holdoff", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
+		tests: []string{"golang.org/x/sync/errgroup"},
 	},
 	"internal/rig/play": {house: []string{
 		"internal/app", "internal/config", "internal/rig/fakeironic", "internal/statusview", "pkg/api", "pkg/ironic",

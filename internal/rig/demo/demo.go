@@ -55,8 +55,8 @@ func Run(ctx context.Context, o Options, out Output) (Summary, error) {
 		return Summary{}, err
 	}
 	o = o.usual()
-	fmt.Fprintf(out.Stderr, "demo:     starts a fake Ironic with %d nodes, a fake BMO, and what decides; an hour of the storm takes about %s\n",
-		o.Hosts, time.Duration(float64(time.Hour)/o.Speed).Round(time.Second))
+	fmt.Fprintf(out.Stderr, "demo:     starts a fake Ironic with %d nodes, a fake BMO, and what decides; "+
+		"an hour of the storm takes about %s\n", o.Hosts, time.Duration(float64(time.Hour)/o.Speed).Round(time.Second))
 	s, err := newStage(ctx, o)
 	if err != nil {
 		return Summary{}, errors.Join(err, s.close())
@@ -150,8 +150,9 @@ func (s *stage) taken(t fakeironic.Truth) int {
 // announcement tells what is played and where it can be looked at.
 func (s *stage) announcement() string {
 	o := s.opt
-	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s, via %s; one second plays %s\nIronic:   %s/v1 (fake; truth at %s/fake/truth)\n",
-		o.Hosts, o.Limit, o.Workers, o.Policy, o.Via, time.Duration(o.Speed*float64(time.Second)), s.url, s.url)
+	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s, via %s; one second plays %s\n",
+		o.Hosts, o.Limit, o.Workers, o.Policy, o.Via, time.Duration(o.Speed*float64(time.Second)))
+	text += fmt.Sprintf("Ironic:   %s/v1 (fake; truth at %s/fake/truth)\n", s.url, s.url)
 	if s.app != nil {
 		at := s.app.Addresses()
 		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", at.API, at.API, at.Metrics)
@@ -172,7 +173,8 @@ func (s Summary) print(out Output) error {
 	if s.Exceeded() {
 		verdict = "ABOVE THE LIMIT for " + lasts(s.OverLimitSeconds).String()
 	}
-	fmt.Fprintf(w, "policy\t%s, via %s\nhosts\t%d: %d provisioned, %d given up\nlimit\t%d\n", s.Policy, s.Via, s.Hosts, s.Provisioned, s.Failed, s.Limit)
+	fmt.Fprintf(w, "policy\t%s, via %s\n", s.Policy, s.Via)
+	fmt.Fprintf(w, "hosts\t%d: %d provisioned, %d given up\nlimit\t%d\n", s.Hosts, s.Provisioned, s.Failed, s.Limit)
 	fmt.Fprintf(w, "peak of working hosts\t%d, %s\nmakespan\t%s\n", s.PeakWorking, verdict, lasts(s.MakespanSeconds))
 	fmt.Fprintf(w, "requests to Ironic\t%d, of these %d lists\n", s.IronicRequests, s.IronicListRequests)
 	if s.Interrupted {

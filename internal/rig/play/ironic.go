@@ -202,7 +202,8 @@ func fault(verb string, w *words) (f fakeironic.Fault, on bool) {
 		}, share > 0
 	case "puts-fail", "puts-lost":
 		trouble := map[string]fakeironic.Trouble{"puts-fail": fakeironic.Status, "puts-lost": fakeironic.DoneAfter}[verb]
-		f = fakeironic.Fault{Trouble: trouble, Requests: "put", Code: w.number("a status"), Text: "Resource temporarily unavailable, please retry."}
+		text := "Resource temporarily unavailable, please retry."
+		f = fakeironic.Fault{Trouble: trouble, Requests: "put", Code: w.number("a status"), Text: text}
 		return f, f.Code > 0
 	}
 	return f, false // up

@@ -186,7 +186,8 @@ func (s *stage) compare(w *words, what string, got any) {
 	}
 	var want any
 	var have float64
-	equal := isText && text == value || json.Unmarshal([]byte(value), &want) == nil && json.Unmarshal(raw, &got) == nil && reflect.DeepEqual(got, want)
+	isJSON := json.Unmarshal([]byte(value), &want) == nil && json.Unmarshal(raw, &got) == nil
+	equal := isText && text == value || isJSON && reflect.DeepEqual(got, want)
 	limit, err := strconv.ParseFloat(value, 64)
 	number := err == nil && json.Unmarshal(raw, &have) == nil && got != nil
 	holds, known := map[string]bool{

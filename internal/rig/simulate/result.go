@@ -144,6 +144,7 @@ func measured(r Result) bool    { return r.measured }
 func adaptive(r Result) bool    { return r.LimitMode == api.LimitAdaptive }
 func recommended(r Result) bool { return r.RecommendedLimit > 0 }
 func opened(r Result) bool      { return r.BreakerOpenings > 0 }
+func held(r Result) bool        { return r.HoldoffSeconds > 0 }
 func recovered(r Result) bool   { return r.RecoverySeconds > 0 }
 
 var rows = []row{
@@ -187,10 +188,13 @@ var rows = []row{
 	{name: "breaker", of: func(r Result) any { return r.Breaker }, says: func(r Result) bool {
 		return r.Scenario != "" || opened(r) || r.Policy == PolicyThrottle && r.Breaker == breakerOff
 	}},
-	{name: "hold-off", of: func(r Result) any { return lasts(r.HoldoffSeconds) }, says: func(r Result) bool { return r.HoldoffSeconds > 0 }},
+	{name: "hold-off", of: func(r Result) any { return lasts(r.HoldoffSeconds) }, says: held},
 	{name: "operations that failed", of: func(r Result) any { return r.FailedWorks }},
 	{name: "hosts that failed", of: func(r Result) any { return r.FailedHosts }},
 	{name: "breakers opened", of: func(r Result) any { return r.BreakerOpenings }, says: opened},
 	{name: "probes", of: func(r Result) any { return r.Probes }, says: opened},
-	{name: "from the repair to the end", of: func(r Result) any { return lasts(r.RecoverySeconds) }, known: recovered, says: recovered},
+	{
+		name: "from the repair to the end", of: func(r Result) any { return lasts(r.RecoverySeconds) },
+		known: recovered, says: recovered,
+	},
 }

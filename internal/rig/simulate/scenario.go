@@ -171,7 +171,8 @@ func parseBootChange(text string) (c BootChange, err error) {
 	capacity, at, _ := strings.Cut(text, "@")
 	var wrong error
 	c.Capacity, wrong = strconv.Atoi(capacity)
-	if c.At, err = time.ParseDuration(at); errors.Join(err, wrong) != nil || c.Capacity < NoBootLimit || c.Capacity == 0 || c.At < 0 || c.At > longest {
+	c.At, err = time.ParseDuration(at)
+	if err != nil || wrong != nil || c.Capacity < NoBootLimit || c.Capacity == 0 || c.At < 0 || c.At > longest {
 		return c, errors.New("must be CAPACITY@TIME, such as 12@1h; CAPACITY is -1, or 1 and more")
 	}
 	return c, nil

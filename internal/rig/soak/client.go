@@ -1,35 +1,34 @@
 package soak
 
 import (
-	"strings"
+	"fmt"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
+var bmhStates = map[api.Op]api.BMHState{
+	api.OpInspect: api.BMHInspecting, api.OpPrepare: api.BMHPreparing, api.OpDeprovision: api.BMHDeprovisioning,
+	api.OpProvision: api.BMHAvailable, // it is provided first, before BMO calls it provisioning
+}
+
 // question is what its controller knows of h.
 func (w *world) question(h *host) api.Ask {
 	a := api.Ask{
-		Namespace: h.namespace, Name: h.name, Op: h.op(), NodeUUID: h.uuid, Planned: h.planned,
+		Namespace: h.namespace, Name: h.name, Op: h.op(), NodeUUID: h.uuid, Planned: h.planned, BMHState: bmhStates[h.op()],
 		ErrorCount: h.errors, ConductorGroup: h.group, VirtualMedia: h.virtual, SpecHash: string(rune('a' + h.spec)),
 	}
-	if h.bare || w.style.faults.has(bareNames) && !w.quiet && chance(w.clients, .15) {
+	if h.bare || w.wrong(bareNames, w.clients, .15) {
 		a.NodeUUID = ""
 	}
-	switch a.Op {
-	case api.OpInspect:
-		a.BMHState = api.BMHInspecting
-	case api.OpPrepare:
-		a.BMHState = api.BMHPreparing
-	case api.OpProvision:
-		a.BMHState = api.BMHAvailable // it is provided first, before BMO calls it provisioning
-		if n, found := w.node(h.uuid); found && n.State != ironic.Manageable && n.State != ironic.CleanFailed && n.State != ironic.InspectFailed {
+	if a.Op == api.OpProvision {
+		n, found := w.node(h.uuid)
+		if found && n.State != ironic.Manageable && n.State != ironic.CleanFailed && n.State != ironic.InspectFailed {
 			a.BMHState = api.BMHProvisioning
 		}
 		a.ProvisioningFailCount = h.undeployed
-	case api.OpDeprovision:
-		a.BMHState = api.BMHDeprovisioning
 	}
 	return a
 }
@@ -47,10 +46,8 @@ const clientPatience = 2 * time.Second
 
 // ask is one check of h, and what follows from it.
 func (w *world) ask(h *host) {
-	r, q, life := w.where(), w.question(h), h.life
-	sent := w.at
+	r, q, life, sent := w.where(), w.question(h), h.life, w.at
 	answered := false
-	twice := w.style.faults.has(lostAnswers) && !w.quiet && chance(w.clients, .15)
 	h.waits++
 	back := func(d time.Duration) {
 		if !answered && h.life == life {
@@ -66,11 +63,11 @@ func (w *world) ask(h *host) {
 			}
 			a := r.c.IsReady(r.clock(), q)
 			w.answered(r, h, q, a)
-			if w.style.faults.has(lostAnswers) && !w.quiet && chance(w.clients, .1) {
-				w.tally.Faults[lostAnswers]++
+			if w.wrong(lostAnswers, w.clients, .1) {
 				return
 			}
-			given := yes{at: w.at, process: r.life, op: q.Op, reason: a.Reason, atWork: w.atWork(h)}
+			n, _ := w.node(h.uuid)
+			given := yes{at: w.at, process: r.life, op: q.Op, reason: a.Reason, atWork: working(n)}
 			w.after(w.travel(), func() {
 				switch {
 				case answered || w.at-sent > clientPatience || h.life != life:
@@ -86,8 +83,7 @@ func (w *world) ask(h *host) {
 		})
 	}
 	put()
-	if twice {
-		w.tally.Faults[lostAnswers]++
+	if w.wrong(lostAnswers, w.clients, .15) {
 		put()
 	}
 	w.after(clientPatience+time.Millisecond, func() { back(between(w.clients, time.Second, 20*time.Second)) })
@@ -110,17 +106,11 @@ type yes struct {
 	atWork  bool // it was given while the host was at work
 }
 
-func (w *world) atWork(h *host) bool {
-	n, found := w.node(h.uuid)
-	return found && (n.State.Busy() || n.State.Extra())
-}
-
 // act starts the work that a yes was for, within the times that the limit allows. A yes that was given to a host at work is
 // for that work: after it has failed the host asks again.
 func (w *world) act(h *host, r *replica, y yes) {
-	cfg := &w.cfg.Slots
-	bound := shortLinger
-	flow, terms := h.flow, w.lease.transitions
+	settle, bound := w.cfg.Slots.Settle, shortLinger
+	flow, terms, life := h.flow, w.lease.transitions, h.life
 	if y.reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
 		bound = shortTTL // a new host, or one that nothing has happened to
 	}
@@ -131,11 +121,10 @@ func (w *world) act(h *host, r *replica, y yes) {
 		w.drive(h, between(w.clients, time.Second, 5*time.Minute))
 		return
 	case chance(w.clients, .2):
-		lag = between(w.clients, 0, cfg.Settle)
+		lag = between(w.clients, 0, settle)
 	case chance(w.clients, .15):
 		lag = between(w.clients, 0, bound)
 	}
-	life := h.life
 	w.after(lag, func() {
 		if h.life != life {
 			return
@@ -145,7 +134,7 @@ func (w *world) act(h *host, r *replica, y yes) {
 		since := w.at - y.at
 		over := r.life != y.process || w.lease.transitions != terms
 		switch {
-		case h.op() != y.op || !w.reaches(), over && since >= cfg.Settle, h.flow != flow && since >= shortLinger, since >= bound:
+		case h.op() != y.op || !w.reaches(), over && since >= settle, h.flow != flow && since >= shortLinger, since >= bound:
 			return // it looks again
 		}
 		if h.uuid == "" { // its first node is made when it may start
@@ -156,13 +145,8 @@ func (w *world) act(h *host, r *replica, y yes) {
 			return
 		}
 		w.look(h, n)
-		if h.reached(n.State) {
-			return // its work of before has ended well: that used the yes up
-		}
-		if y.atWork && n.State.Failed() {
-			return // that work has failed: the yes was for no other
-		}
-		if target, ok := h.next(n.State); ok {
+		// Work of before that has ended well has used the yes up; of work that has failed the yes was for no other.
+		if target, ok := h.next(n.State); ok && !h.reached(n.State) && !(y.atWork && n.State.Failed()) {
 			h.reason = y.reason
 			w.put(h, h.uuid, target, true)
 		}
@@ -175,22 +159,145 @@ func (w *world) put(h *host, uuid string, target ironic.Target, lawful bool) int
 	if !found {
 		return 404
 	}
-	w.leave(h)
 	w.look(h, n)
 	status, text := w.ironic.SetProvision(w.now(), uuid, target)
-	w.mark('p', uint64(h.n), uint64(status))
-	if w.verbose {
-		w.tellf("host %d: PUT %s in %q: %d %.60s", h.n, target, n.State, status, strings.TrimSpace(text))
-	}
-	if status != 202 {
-		return status
-	}
-	if _, starts := target.Starts(); starts {
-		w.tally.Works++
+	w.mark(h.n, string(target))
+	w.tellf("host %d: PUT %s in %q: %d %.60s", h.n, target, n.State, status, text)
+	if _, starts := target.Starts(); status == 202 && starts {
 		h.flow++
 		h.accepted = h.accepted || lawful
 		h.working = target
 		w.started(h, lawful)
 	}
 	return status
+}
+
+// send is a PUT of h's controller through the gateway, which may come twice.
+func (w *world) send(h *host) {
+	n, found := w.node(h.uuid)
+	target, ok := h.next(n.State)
+	if !found || !ok {
+		w.drive(h, between(w.clients, time.Second, 20*time.Second))
+		return
+	}
+	w.through(h, target)
+	if w.wrong(torn, w.clients, .15) {
+		life := h.life
+		w.after(between(w.clients, 0, 2*time.Second), func() {
+			if h.life == life {
+				w.through(h, target)
+			}
+		})
+	}
+	w.drive(h, between(w.clients, 3*time.Second, 25*time.Second))
+}
+
+// through is one PUT in the gateway of one replica: the node is fetched before the decision, or with the slot
+// in hand.
+func (w *world) through(h *host, target ironic.Target) {
+	r, uuid := w.where(), h.uuid
+	known := chance(w.clients, .7)
+	q := w.question(h)
+	q.NodeUUID, q.Op = uuid, target.Op()
+	r.after(w.travel(), func() {
+		if !r.mayStart() || !known && !r.fetch(uuid) {
+			return
+		}
+		a, pass := r.c.Forward(r.clock(), q, target)
+		w.answered(r, h, q, a)
+		if pass == nil {
+			return
+		}
+		h.waits++
+		life := h.life
+		f := &flight{w: w, r: r, pass: pass, came: r.clock(), end: func() {
+			if h.life == life {
+				h.waits--
+			}
+			life = -1 // once
+		}, act: func() int {
+			if h.uuid != uuid {
+				return 404
+			}
+			h.reason = a.Reason
+			return w.put(h, uuid, target, true)
+		}}
+		// What the process that is dead by then would do never happens.
+		w.after(time.Minute, func() { f.end() })
+		r.after(w.hurry(10*time.Second), func() {
+			if known && !r.fetch(uuid) && a.Reason == api.ReasonGranted {
+				pass.Unsent(r.clock())
+				f.end()
+				return
+			}
+			r.after(w.hurry(8*time.Second), f.depart)
+		})
+	})
+}
+
+// flight is a PUT that has a slot.
+type flight struct {
+	w    *world
+	r    *replica
+	pass *admission.Pass
+	came time.Time
+	end  func()     // its client waits no more
+	act  func() int // what Ironic does with it
+}
+
+// depart sends the first byte, if this process still leads.
+func (f *flight) depart() {
+	w, r := f.w, f.r
+	if !r.mayStart() || r.clock().Sub(f.came) >= 20*time.Second || r.cutFromIronic() || w.wrong(torn, w.wire, .05) {
+		f.pass.Unsent(r.clock())
+		f.end()
+		return
+	}
+	f.pass.Sent(r.clock())
+	if w.wrong(torn, w.wire, .15) {
+		f.breaks()
+		return
+	}
+	w.after(w.hurry(8*time.Second), func() {
+		status := f.act()
+		takes := w.hurry(8 * time.Second)
+		r.after(takes, func() { f.pass.Answered(r.clock(), status) })
+		w.after(takes, f.end)
+	})
+}
+
+// breaks loses the connection: what was sent may take effect before that, or up to the settling time after it.
+func (f *flight) breaks() {
+	w, r := f.w, f.r
+	broke := w.hurry(15 * time.Second)
+	switch luck := w.wire.Float64(); {
+	case luck < .3:
+		w.after(between(w.wire, 0, broke), func() { f.act() })
+	case luck < .75:
+		w.after(broke+between(w.wire, 0, w.cfg.Slots.Settle-time.Second), func() { f.act() })
+	}
+	r.after(broke, func() {
+		w.tellf("%s", fmt.Sprint("replica ", r.n, ": a PUT breaks"))
+		f.pass.Broken(r.clock())
+	})
+	w.after(broke, f.end)
+}
+
+// hurry is mostly short and sometimes almost longest.
+func (w *world) hurry(longest time.Duration) time.Duration {
+	if w.style.has(torn) && !w.quiet && chance(w.wire, .1) {
+		return between(w.wire, 0, longest)
+	}
+	return between(w.wire, 0, 200*time.Millisecond)
+}
+
+// fetch reads one node as the gateway does, and reports whether it is there.
+func (r *replica) fetch(uuid string) bool {
+	mark := r.c.Begin(r.clock())
+	if r.cutFromIronic() {
+		return false
+	}
+	n, found := r.world.node(uuid)
+	r.c.ObserveNode(r.clock(), ironic.NodeObservation{Key: uuid, Mark: mark, Found: found, Node: n})
+	return found
 }

@@ -6,8 +6,7 @@
 // cut off or killed at any write, an election, a ConfigMap or a file.
 //
 // One goroutine plays a history, and one seed decides all of it: Play of the same seed gives the same
-// Hash. Each kind of fault draws from a stream of its own, so that a history that failed can be played again
-// without some of them (Shrink).
+// Hash.
 //
-// What must hold is in law.go, turnlaw.go, failurelaw.go, holdlaw.go, waits.go and drain.go.
+// What must hold is in law.go, answerlaw.go, turnlaw.go and drain.go.
 package soak

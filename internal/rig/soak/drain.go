@@ -2,11 +2,9 @@ package soak
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
@@ -33,12 +31,10 @@ func (w *world) drain() {
 			_ = w.ironic.Befall(w.now(), h.uuid, fakeironic.FateHeal)
 		}
 	}
-	end := w.at + patience
-	for w.broken == "" && w.at < end && !w.finished() {
-		w.until(w.at + 30*time.Second)
-	}
-	if w.broken == "" && !w.finished() {
-		w.failf("after %v of quiet not all hosts came to their end: %s", patience, w.left())
+	for end := w.at + patience; w.broken == "" && w.left() != ""; w.until(w.at + 30*time.Second) {
+		if w.at >= end {
+			w.failf("after %v of quiet not all hosts came to their end: %s", patience, w.left())
+		}
 	}
 	w.ending = true
 	long := w.seed%8 == 0 // a silent host is forgotten after an hour, at every 64th poll
@@ -58,26 +54,15 @@ func (w *world) leavesRoom(h *host) bool {
 	return !w.cfg.Adaptive && l.Total > 1 && (!limited || group > 1) && (!h.virtual || l.VirtualMedia != 1)
 }
 
-// finished reports whether all hosts have come to their end.
-func (w *world) finished() bool {
+// left names the hosts that have not come to their end.
+func (w *world) left() (names string) {
 	for _, h := range w.hosts {
-		n, _ := w.node(h.uuid)
-		if !h.done() || n.State.Busy() || n.State.Extra() {
-			return false
+		if n, _ := w.node(h.uuid); !h.done() || working(n) {
+			names += fmt.Sprintf("host %d wants %s, is %q, was told %q %v ago; ",
+				h.n, h.op(), n.State, h.last, (w.at - h.lastSaid).Round(time.Second))
 		}
 	}
-	return true
-}
-
-// left names the hosts that have not.
-func (w *world) left() string {
-	var b strings.Builder
-	for _, h := range w.hosts {
-		if n, _ := w.node(h.uuid); !h.done() || n.State.Busy() {
-			fmt.Fprintf(&b, "host %d wants %s, is %q, was told %q %v ago; ", h.n, h.op(), n.State, h.last, (w.at - h.lastSaid).Round(time.Second))
-		}
-	}
-	return b.String()
+	return names
 }
 
 // leaks looks for what is left where nothing is to be: slots, unsaved holds, permits, and after
@@ -87,7 +72,7 @@ func (w *world) leaks(long bool) {
 	for _, h := range w.hosts {
 		// Who is refused and never asks again may keep its place for ever while nobody asks: its node was made
 		// again, or the work that an earlier leader let it start has ended well meanwhile.
-		if gone += h.life; !api.Reason(h.last).Yes() {
+		if gone += h.life; !h.last.Yes() {
 			gone++
 		}
 	}
@@ -96,11 +81,10 @@ func (w *world) leaks(long bool) {
 			continue
 		}
 		leads++
-		now := r.clock()
-		s := r.c.Status(now)
-		total := s.Slots.Total
-		if total.Occupied != 0 || total.Booting != 0 || long && total.Waiting > gone || len(s.Slots.Occupants) != 0 {
-			w.failf("slots or places are lost: %+v, %d occupants", total, len(s.Slots.Occupants))
+		s := r.c.Status(r.clock())
+		total, occupants := s.Slots.Total, len(s.Slots.Occupants)
+		if total.Occupied != 0 || total.Booting != 0 || long && total.Waiting > gone || occupants != 0 {
+			w.failf("slots or places are lost: %+v, %d occupants", total, occupants)
 		}
 		for name, p := range s.Slots.Pools {
 			if p.Occupied != 0 || long && p.Waiting > gone {
@@ -116,7 +100,7 @@ func (w *world) leaks(long bool) {
 				w.failf("permits of the breaker %s are lost: %d, %d probes", b.Scope, b.ConcurrentInstances, b.Probes)
 			}
 		}
-		if n := r.c.Holds(now).Unsaved; n != 0 {
+		if n := r.c.Holds(r.clock()).Unsaved; n != 0 {
 			w.failf("%d holds are not saved", n)
 		}
 	}

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -31,19 +32,19 @@ type host struct {
 	// undeployed is how often its deployment failed, which is all that BMO counts as provisioningFailCount.
 	undeployed int
 	waits      int // requests that its controller waits for
-	last       string
+	last       api.Reason
 	lastSaid   time.Duration
 
 	truth
 }
 
-// node is BMO's name for the node.
-func (h *host) node() string { return h.namespace + "~" + h.name }
+// key is BMO's name for the node.
+func (h *host) key() string { return h.namespace + "~" + h.name }
 
 // op is what it works towards.
 func (h *host) op() api.Op {
 	switch {
-	case h.at >= len(h.script):
+	case h.done():
 		return api.OpNone
 	case h.detour != "":
 		return h.detour
@@ -53,31 +54,72 @@ func (h *host) op() api.Op {
 
 func (h *host) done() bool { return h.at >= len(h.script) }
 
+// course is how an operation goes: the PUT that starts it in some states, and what it leads to. An operation that ends
+// where it began has ended only after its PUT was accepted.
+type course struct {
+	target     ironic.Target
+	from, goal []ironic.State
+}
+
+type states = []ironic.State
+
+var courses = map[api.Op]course{
+	api.OpInspect:   {ironic.TargetInspect, states{ironic.Manageable, ironic.InspectFailed}, states{ironic.Manageable}},
+	api.OpPrepare:   {ironic.TargetClean, states{ironic.Manageable}, states{ironic.Manageable}},
+	api.OpProvision: {ironic.TargetActive, states{ironic.Available}, states{ironic.Active}},
+	api.OpRescue: {
+		ironic.TargetRescue, states{ironic.Active, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed},
+		states{ironic.Rescue},
+	},
+	api.OpUnrescue: {
+		ironic.TargetUnrescue, states{ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed}, states{ironic.Active},
+	},
+	api.OpService: {ironic.TargetService, states{ironic.Active, ironic.ServiceFailed}, states{ironic.Active}},
+	api.OpDeprovision: {
+		ironic.TargetDeleted, states{
+			ironic.Active, ironic.Error, ironic.DeployFailed, ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed,
+		},
+		states{ironic.Available, ironic.Manageable},
+	},
+}
+
+// detours are what a host has to do first whose node is in a state from which no way leads to what it wants.
+var detours = map[ironic.State]api.Op{
+	ironic.DeployFailed: api.OpDeprovision, ironic.Error: api.OpDeprovision, ironic.Active: api.OpDeprovision,
+	ironic.Rescue: api.OpUnrescue, ironic.RescueFailed: api.OpUnrescue, ironic.UnrescueFailed: api.OpUnrescue,
+	ironic.ServiceFailed: api.OpService, ironic.Manageable: api.OpProvision, ironic.Available: api.OpProvision,
+}
+
+// next is the PUT that its controller would send now.
+func (h *host) next(s ironic.State) (ironic.Target, bool) {
+	if h.op() == api.OpProvision && s == ironic.Manageable {
+		return ironic.TargetProvide, true
+	}
+	c := courses[h.op()]
+	return c.target, slices.Contains(c.from, s)
+}
+
+// reached reports whether the present step is over.
+func (h *host) reached(s ironic.State) bool {
+	c := courses[h.op()]
+	return h.op() == api.OpNone || slices.Contains(c.goal, s) && (h.accepted || !slices.Contains(c.from, s))
+}
+
 func (w *world) newHosts() {
 	r := stream(w.seed, 102)
 	for n := range w.style.hosts {
 		h := &host{n: n, namespace: []string{"red", "blue"}[r.IntN(2)], name: fmt.Sprintf("host-%d", n)}
-		h.gateway = chance(r, w.style.gateway)
-		h.virtual = chance(r, w.style.virtual)
-		h.planned = chance(r, w.style.planned)
-		if errs := stream(w.seed, 400+uint64(n)); !h.gateway && chance(errs, .25) { // a PUT says nothing of errors
-			h.errors = 1 + errs.IntN(4)
+		h.gateway, h.virtual, h.planned = chance(r, w.style.gateway), chance(r, w.style.virtual), chance(r, w.style.planned)
+		if !h.gateway && chance(r, .25) { // a PUT says nothing of errors
+			h.errors = 1 + r.IntN(4)
 		}
-		h.bare = w.style.faults.has(bareNames) && chance(r, .4)
+		h.bare = w.style.has(bareNames) && chance(r, .4)
 		if w.style.groups && chance(r, .5) {
 			h.group = "rack1"
 		}
-		state := ironic.Manageable
-		switch luck := r.Float64(); {
-		case luck < .5:
-			h.script = append(h.script, api.OpInspect)
-			if chance(r, .3) {
-				h.script = append(h.script, api.OpPrepare)
-			}
-		case luck < .75:
-			state = ironic.Available
-		case luck < .85:
-			state = ironic.Active
+		state := states{ironic.Manageable, ironic.Manageable, ironic.Available, ironic.Active}[r.IntN(4)]
+		if state == ironic.Manageable {
+			h.script = []api.Op{api.OpInspect, api.OpPrepare}[:1+r.IntN(4)/3]
 		}
 		if state != ironic.Active {
 			h.script = append(h.script, api.OpProvision)
@@ -96,20 +138,19 @@ func (w *world) newHosts() {
 			}
 		}
 		w.hosts = append(w.hosts, h)
-		if state == ironic.Manageable && !h.gateway && chance(r, .3) {
-			continue // its node is made when it has a yes
+		if state != ironic.Manageable || h.gateway || chance(r, .7) {
+			w.create(h, state) // else when it has a yes
 		}
-		w.create(h, state)
 	}
 }
 
 // create makes the node.
 func (w *world) create(h *host, state ironic.State) {
-	boot := "ipxe"
+	spec := fakeironic.NodeSpec{Name: h.key(), State: state, ConductorGroup: h.group, BootInterface: "ipxe"}
 	if h.virtual {
-		boot = "redfish-virtual-media"
+		spec.BootInterface = "redfish-virtual-media"
 	}
-	uuid, err := w.ironic.CreateNode(w.now(), fakeironic.NodeSpec{Name: h.node(), State: state, ConductorGroup: h.group, BootInterface: boot})
+	uuid, err := w.ironic.CreateNode(w.now(), spec)
 	if err != nil {
 		w.failf("create host %d: %v", h.n, err)
 		return
@@ -136,141 +177,55 @@ func (w *world) reconcile(h *host) {
 		w.drive(h, pause)
 		return
 	}
-	n, found := w.node(h.node())
+	n, found := w.node(h.key())
 	if found {
 		w.look(h, n)
 	}
 	switch {
-	case found && (n.State.Busy() || n.State.Extra()):
-		if chance(w.clients, .8) {
-			w.drive(h, pause)
-			return
-		}
-	case found && w.advance(h, n):
+	case found && working(n) && chance(w.clients, .8):
+		w.drive(h, pause)
+	case found && !working(n) && w.advance(h, n):
 		w.drive(h, between(w.clients, 0, pause))
-		return
-	}
-	if h.gateway {
+	case h.gateway:
 		w.send(h)
-		return
+	default:
+		w.ask(h)
 	}
-	w.ask(h)
 }
+
+// working reports whether n is at work, for whomever.
+func working(n ironic.Node) bool { return n.State.Busy() || n.State.Extra() }
 
 // advance moves the host on where its step is over, or repairs the node where no work is needed for that. It
 // reports whether it has done something.
 func (w *world) advance(h *host, n ironic.Node) bool {
-	failed := n.State.Failed()
-	if h.accepted && failed {
+	if h.accepted && n.State.Failed() {
 		h.accepted = false
 		h.errors = min(h.errors+1, 9)
 		if n.State == ironic.DeployFailed {
 			h.undeployed = min(h.undeployed+1, 9)
 		}
 	}
-	switch op := h.op(); {
+	op := h.op()
+	_, starts := h.next(n.State)
+	switch {
 	case n.State == ironic.CleanFailed, n.State == ironic.InspectFailed && op != api.OpInspect,
 		n.State == ironic.Available && (op == api.OpInspect || op == api.OpPrepare):
-		w.leave(h)
 		w.ironic.EndMaintenance(w.now(), h.uuid)
 		status, _ := w.ironic.SetProvision(w.now(), h.uuid, ironic.TargetManage)
-		w.mark('m', uint64(h.n), uint64(status))
 		h.detour = ""
 		return status == 202
-	case h.detour != "" && h.reached(n.State):
+	case h.reached(n.State) && h.detour != "":
 		h.detour, h.accepted = "", false
 		return true
-	case h.detour == "":
-		if h.detour = astray(op, n.State); h.detour != "" {
-			h.accepted = false
-			return true
-		}
-	}
-	if h.reached(n.State) {
-		w.tellf("host %d: %s is done, %s", h.n, h.op(), n.State)
+	case h.reached(n.State):
+		w.tellf("host %d: %s is done, %s", h.n, op, n.State)
 		h.at++
 		h.accepted, h.errors, h.undeployed = false, 0, 0
 		return true
+	case !starts && h.detour == "":
+		h.detour, h.accepted = detours[n.State], false
+		return h.detour != ""
 	}
 	return false
-}
-
-// reached reports whether the present step is over.
-func (h *host) reached(s ironic.State) bool {
-	switch h.op() {
-	case api.OpInspect, api.OpPrepare:
-		return h.accepted && s == ironic.Manageable
-	case api.OpProvision:
-		return s == ironic.Active
-	case api.OpRescue:
-		return s == ironic.Rescue
-	case api.OpUnrescue:
-		return s == ironic.Active
-	case api.OpService:
-		return h.accepted && s == ironic.Active
-	case api.OpDeprovision:
-		return s == ironic.Available || s == ironic.Manageable
-	}
-	return true
-}
-
-// astray is what a host has to do first whose node is in a state from which no way leads to op.
-func astray(op api.Op, s ironic.State) api.Op {
-	usable := op == api.OpRescue || op == api.OpUnrescue || op == api.OpService
-	switch s {
-	case ironic.DeployFailed, ironic.Error:
-		if op != api.OpDeprovision {
-			return api.OpDeprovision
-		}
-	case ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed:
-		if op != api.OpRescue && op != api.OpUnrescue && op != api.OpDeprovision {
-			return api.OpUnrescue
-		}
-	case ironic.ServiceFailed:
-		if op != api.OpRescue && op != api.OpService && op != api.OpDeprovision {
-			return api.OpService
-		}
-	case ironic.Active:
-		if op == api.OpInspect || op == api.OpPrepare {
-			return api.OpDeprovision
-		}
-	case ironic.Manageable, ironic.Available:
-		if usable {
-			return api.OpProvision
-		}
-	}
-	return ""
-}
-
-// next is the PUT that its controller would send now.
-func (h *host) next(s ironic.State) (ironic.Target, bool) {
-	in := func(states ...ironic.State) bool {
-		for _, x := range states {
-			if x == s {
-				return true
-			}
-		}
-		return false
-	}
-	switch h.op() {
-	case api.OpInspect:
-		return ironic.TargetInspect, in(ironic.Manageable, ironic.InspectFailed)
-	case api.OpPrepare:
-		return ironic.TargetClean, in(ironic.Manageable)
-	case api.OpProvision:
-		if s == ironic.Manageable {
-			return ironic.TargetProvide, true
-		}
-		return ironic.TargetActive, in(ironic.Available)
-	case api.OpRescue:
-		return ironic.TargetRescue, in(ironic.Active, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed)
-	case api.OpUnrescue:
-		return ironic.TargetUnrescue, in(ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed)
-	case api.OpService:
-		return ironic.TargetService, in(ironic.Active, ironic.ServiceFailed)
-	case api.OpDeprovision:
-		return ironic.TargetDeleted, in(ironic.Active, ironic.Error, ironic.DeployFailed, ironic.Rescue,
-			ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed)
-	}
-	return "", false
 }

@@ -30,28 +30,24 @@ type truth struct {
 
 // made begins the truth of a new node.
 func (h *host) made() {
-	h.truth = truth{troubled: -time.Hour, rested: -time.Hour, excused: h.excused, granted: h.granted, nth: h.nth, limits: h.limits, refused: h.refused}
+	h.truth = truth{
+		troubled: -time.Hour, rested: -time.Hour, excused: h.excused, granted: h.granted, nth: h.nth, limits: h.limits,
+		refused: h.refused,
+	}
 }
 
 // look takes note of how the last work has ended, if it has.
 func (w *world) look(h *host, n ironic.Node) {
-	if h.working == "" || n.State.Busy() || n.State.Extra() {
+	if h.working == "" || working(n) {
 		return
 	}
 	h.repaired(h.working, n.State)
 	h.working, h.rested = "", w.at
 	if n.State.Failed() {
-		w.mark('x', uint64(h.n))
-		w.tally.Failed++
+		w.mark(h.n, "failed")
+		w.failed++
 		h.fails++
 		h.troubled = w.at
-	}
-}
-
-// leave is look before somebody takes the node out of its state.
-func (w *world) leave(h *host) {
-	if n, found := w.node(h.uuid); found {
-		w.look(h, n)
 	}
 }
 
@@ -73,15 +69,10 @@ func (w *world) started(h *host, lawful bool) {
 // then. Exempt are hosts that are not limited, slots that were not granted (foreign), those that were
 // written off since, and work that began without a yes. A host that another term had let start counts.
 func (w *world) law() {
-	var total, group, virtual pool
-	working := 0
+	total, group, virtual := pool{in: "in all"}, pool{in: "in rack1"}, pool{in: "of virtual media"}
 	for _, h := range w.hosts {
 		n, found := w.node(h.uuid)
-		if !found || !n.State.Busy() && !n.State.Extra() {
-			continue
-		}
-		working++
-		if !h.lawful || h.excused || h.exempt {
+		if !found || !working(n) || !h.lawful || h.excused || h.exempt {
 			continue
 		}
 		if h.virtual && w.cfg.Slots.ExemptVirtualMedia {
@@ -93,14 +84,10 @@ func (w *world) law() {
 			group.add(h, h.limits.Groups[h.group])
 		}
 	}
-	w.tally.PeakWorking = max(w.tally.PeakWorking, working)
-	w.tally.PeakCounted = max(w.tally.PeakCounted, total.n)
-	for _, p := range []struct {
-		name string
-		pool
-	}{{"in all", total}, {"in rack1", group}, {"of virtual media", virtual}} {
+	for _, p := range []pool{total, group, virtual} {
 		if p.limit > 0 && p.n > p.limit && !w.writtenOff() {
-			w.failf("%d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d", p.n, p.name, p.last, p.limit)
+			w.failf("%d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d",
+				p.n, p.in, p.last, p.limit)
 		}
 	}
 }
@@ -128,6 +115,7 @@ func (w *world) writtenOff() (found bool) {
 
 // pool counts the hosts that work in one.
 type pool struct {
+	in                  string
 	n, last, limit, nth int
 }
 
@@ -141,20 +129,20 @@ func (p *pool) add(h *host, limit int) {
 // grant notes that h got a slot from r now.
 func (w *world) grant(r *replica, h *host) {
 	s := r.c.Status(r.clock()).Slots
-	h.excused, h.granted, h.nth = false, w.at, w.tally.Granted
+	h.excused, h.granted, h.nth = false, w.at, w.grants
 	h.limits = slots.Limits{Total: s.Total.Limit, VirtualMedia: s.Pools[slots.VirtualMediaPool].Limit}
 	if g := s.Pools[h.group].Limit; g > 0 {
 		h.limits.Groups = map[string]int{h.group: g}
 	}
-	w.tally.Granted++
+	w.grants++
 	if s.Total.Limit < r.settings.Slots.Total {
-		w.tally.Adapted++
+		w.tally["slots given below the ceiling"]++
 	}
 	if s.Total.Limit > r.settings.Slots.Total {
 		w.failf("the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
 	}
 	if h.planned {
-		w.tally.Planned++
+		w.tally["slots given to planned work"]++
 		w.plannedLaw(r, h)
 	}
 	w.startLaw(r, h)
@@ -176,13 +164,63 @@ func (w *world) twoLead() {
 
 // plannedLaw: planned work gets no slot while another host is known to wait for one.
 func (w *world) plannedLaw(r *replica, planned *host) {
-	if planned.virtual {
+	for _, h := range w.hosts {
+		if f := h.refused; h != planned && !planned.virtual && !h.planned && !h.virtual && h.exists && f.by(r, 5*time.Minute) {
+			w.failf("planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
+		}
+	}
+}
+
+// startLaw looks at what must hold whenever r lets a host start, whatever its turn is.
+func (w *world) startLaw(r *replica, h *host) {
+	now := r.clock()
+	if age, most := r.c.View(now).AgeSeconds, 4*r.settings.Slots.MaxStale.Seconds(); age < 0 || age > most {
+		w.failf("host %d has a slot, and Ironic was seen %.0f s ago, at most %.0f are allowed", h.n, age, most)
+	}
+	stuck := 0
+	for _, o := range r.c.Status(now).Slots.Occupants {
+		if o.Stuck && !o.Counted {
+			stuck++
+		}
+	}
+	if most := r.settings.Slots.StuckCap; stuck > most {
+		w.failf("%d hosts are written off, at most %d may be", stuck, most)
+	}
+	if r.settings.Breakers == nil {
 		return
 	}
+	for _, b := range r.c.Breakers(now).Breakers {
+		if b.Scope == "ironic" && b.State == "OPEN" {
+			w.failf("host %d has a slot for %s, and the breaker of all of Ironic is OPEN", h.n, h.op())
+		}
+		if b.Probes > b.ProbeLimit {
+			w.failf("%d hosts probe the breaker %s, %d may", b.Probes, b.Scope, b.ProbeLimit)
+		}
+	}
+	// No more hosts start in a minute, by a clock that is wrong, than may. What starts a deletion does not count.
+	n := 0
+	r.starts = append(r.starts, w.at)
+	for _, at := range r.starts {
+		if w.at-at < 59*time.Second {
+			n++
+		}
+	}
+	if most := r.settings.Breakers.Ironic.RateLimitPerMinute; most > 0 && n > most {
+		w.failf("host %d is the start number %d within a minute, %d may start", h.n, n, most)
+	}
+}
+
+// closedLaw: a breaker that somebody has tripped closes when a host that it let try was provisioned since, before its try
+// lost its place to another.
+func (w *world) closedLaw(r *replica, b api.Breaker) {
+	if b.State != "HALF_OPEN" || !b.Tripped || b.Scope != "ironic" {
+		return
+	}
+	since, patience := w.at-r.clock().Sub(b.LastStateChange), 4*r.settings.Breakers.Ironic.RecoveryTimeout-time.Minute
 	for _, h := range w.hosts {
-		f := h.refused
-		if h != planned && !h.planned && !h.virtual && f.r == r && f.life == r.life && w.at-f.at < 5*time.Minute && h.exists {
-			w.failf("planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
+		tried := h.granted > since && h.begins > h.granted && h.rested > h.begins && h.rested < h.granted+patience
+		if tried && h.lawful && !h.excused && !h.exempt && h.done() && h.script[len(h.script)-1] == api.OpProvision {
+			w.failf("the breaker %s is HALF_OPEN, and host %d has started and done well since", b.Scope, h.n)
 		}
 	}
 }

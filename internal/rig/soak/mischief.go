@@ -12,91 +12,61 @@ import (
 // mischief is everything that goes wrong by itself.
 func (w *world) mischief() {
 	for f := range faultKinds {
-		every, do := w.trouble(f)
-		if do == nil || !w.style.faults.has(f) {
+		r := stream(w.seed, 200+uint64(f))
+		every, do := w.trouble(f, r)
+		if do == nil || !w.style.has(f) {
 			continue
 		}
-		r := stream(w.seed, 200+uint64(f))
 		var loop func()
 		loop = func() {
-			if w.quiet {
-				return
+			if !w.quiet {
+				w.tally[faultNames[f]]++
+				do()
+				w.after(between(r, 0, 2*every), loop)
 			}
-			w.tally.Faults[f]++
-			w.mark('!', uint64(f))
-			do()
-			w.after(between(r, 0, 2*every), loop)
 		}
 		w.after(between(r, 0, 2*every), loop)
 	}
 }
 
 // trouble is how often a fault comes, and what it is; nil for those that are in what others do.
-func (w *world) trouble(f fault) (every time.Duration, do func()) {
-	r := stream(w.seed, 300+uint64(f))
+func (w *world) trouble(f fault, r *rand.Rand) (every time.Duration, do func()) {
 	replica := func() *replica { return w.replicas[r.IntN(len(w.replicas))] }
+	host := func() *host { return w.hosts[r.IntN(len(w.hosts))] }
 	until := func(most time.Duration) time.Duration { return w.at + between(r, time.Second, most) }
 	switch f {
 	case kills:
 		return 6 * time.Minute, func() { replica().die("killed") }
 	case pauses:
-		return 5 * time.Minute, func() {
-			x := replica()
-			x.paused = max(x.paused, until(90*time.Second))
-			w.tellf("replica %d stands still until %.1fs", x.n, x.paused.Seconds())
-		}
+		return 5 * time.Minute, func() { replica().paused = until(90 * time.Second) }
 	case cutAPI:
-		return 6 * time.Minute, func() {
-			x := replica()
-			x.noAPI = until(90 * time.Second)
-			w.tellf("replica %d is cut from the API server until %.1fs", x.n, x.noAPI.Seconds())
-		}
+		return 6 * time.Minute, func() { replica().noAPI = until(90 * time.Second) }
 	case cutIronic:
 		return 6 * time.Minute, func() { replica().noIronic = until(2 * time.Minute) }
 	case outages:
-		return 10 * time.Minute, func() {
-			w.away = until(3 * time.Minute)
-			w.tellf("Ironic is away until %.1fs", w.away.Seconds())
-		}
+		return 10 * time.Minute, func() { w.away = until(3 * time.Minute) }
 	case conductors:
 		return 10 * time.Minute, func() {
 			_ = w.ironic.StopConductor(w.now(), r.IntN(2), between(r, time.Second, 2*time.Minute), chance(r, .5))
 		}
-	}
-	return w.upset(f, r)
-}
-
-// upset is trouble for what befalls nodes, and for what people do.
-func (w *world) upset(f fault, r *rand.Rand) (every time.Duration, do func()) {
-	host := func() *host { return w.hosts[r.IntN(len(w.hosts))] }
-	switch f {
 	case foreigners:
 		return 5 * time.Minute, func() { w.foreign(host()) }
 	case remakes:
-		return 6 * time.Minute, func() { w.remake(host(), chance(r, .3), between(r, 0, 2*time.Minute)) }
+		return 6 * time.Minute, func() { w.remake(host(), between(r, 0, 2*time.Minute)+time.Duration(r.IntN(4)/3)*5*time.Minute) }
 	case reloads:
-		return 5 * time.Minute, func() {
-			w.cfg.Slots.Limits = newLimits(r, w.style)
-			drawTimes(r, &w.cfg.Slots)
-			if chance(r, .3) {
-				w.cfg.Holdoff.Timeout = between(r, 0, 10*time.Minute)
-			}
-			w.reload(r)
-		}
+		return 5 * time.Minute, func() { w.reload(r) }
 	case onHold:
-		return 3 * time.Minute, func() {
-			w.putOneOnHold(r.IntN(len(w.hosts)), between(r, time.Second, 8*time.Minute))
-		}
+		return 3 * time.Minute, func() { w.putOnHold(r.IntN(len(w.hosts)), between(r, time.Second, 8*time.Minute)) }
 	case failures:
-		return 90 * time.Second, func() { w.befall(host(), r.IntN(10)) }
+		return 90 * time.Second, func() { w.befall(host(), r.IntN(len(fates))) }
+	case operators:
+		return 4 * time.Minute, func() { w.operate(host(), r.IntN(4)) }
 	case skew:
 		return 8 * time.Minute, func() {
 			if w.style.replicas == 1 {
 				w.replicas[0].ahead -= between(r, 0, 2*time.Minute)
 			}
 		}
-	case operators:
-		return 4 * time.Minute, func() { w.operate(host(), r.IntN(4)) }
 	case handOvers:
 		return 8 * time.Minute, func() {
 			if x := w.leader(); x != nil && x.fence != nil {
@@ -111,106 +81,91 @@ func (w *world) upset(f fault, r *rand.Rand) (every time.Duration, do func()) {
 // foreign is work that nobody has asked us for.
 func (w *world) foreign(h *host) {
 	n, found := w.node(h.uuid)
-	if !found || !w.reaches() {
+	if !found || !w.reaches() || working(n) {
 		return
 	}
 	for _, t := range []ironic.Target{
 		ironic.TargetInspect, ironic.TargetClean, ironic.TargetProvide, ironic.TargetActive, ironic.TargetRescue,
 		ironic.TargetUnrescue, ironic.TargetService, ironic.TargetDeleted,
 	} {
-		if !n.State.Busy() && !n.State.Extra() && w.put(h, h.uuid, t, false) == 202 {
+		if w.put(h, h.uuid, t, false) == 202 {
 			return
 		}
 	}
 }
 
 // remake takes a node out of Ironic, whatever it does, and makes it again under the same name.
-func (w *world) remake(h *host, far bool, d time.Duration) {
-	if !h.exists {
-		return
+func (w *world) remake(h *host, d time.Duration) {
+	if n, found := w.node(h.uuid); found {
+		w.look(h, n)
 	}
-	w.leave(h)
-	if w.ironic.Befall(w.now(), h.uuid, fakeironic.FateVanish) != nil {
+	if !h.exists || w.ironic.Befall(w.now(), h.uuid, fakeironic.FateVanish) != nil {
 		return
 	}
 	w.tellf("host %d: its node leaves Ironic", h.n)
 	h.exists, h.working, h.lawful = false, "", false
 	h.life++
 	life := h.life
-	if far {
-		d += 5 * time.Minute
-	}
 	w.after(d, func() {
-		if h.life != life {
-			return
+		if h.life == life {
+			h.script, h.at, h.errors, h.undeployed, h.waits = []api.Op{api.OpInspect, api.OpProvision}, 0, 0, 0, 0
+			w.create(h, ironic.Manageable)
+			w.drive(h, 0)
 		}
-		h.script, h.at, h.errors, h.undeployed, h.waits = []api.Op{api.OpInspect, api.OpProvision}, 0, 0, 0, 0
-		w.create(h, ironic.Manageable)
-		w.drive(h, 0)
 	})
 }
 
-// reload lets the replicas read the settings, each when it does.
+// reload changes settings, which the replicas read each when it does.
 func (w *world) reload(r *rand.Rand) {
+	draw(r, w.style, &w.cfg.Slots)
+	if chance(r, .3) {
+		w.cfg.Holdoff.Timeout = between(r, 0, 10*time.Minute)
+	}
 	for _, x := range w.replicas {
 		x.after(between(r, 0, 10*time.Second), x.reload)
 	}
 }
 
-// putOneOnHold is putOnHold for the first host from there on that has such work.
-func (w *world) putOneOnHold(first int, d time.Duration) {
+// holds are the states in which somebody stops work in its middle.
+var holdStates = map[ironic.State]ironic.State{
+	ironic.CleanWait: ironic.CleanHold, ironic.DeployWait: ironic.DeployHold, ironic.ServiceWait: ironic.ServiceHold,
+}
+
+// putOnHold stops the work of the first host from there on that has such work, until somebody lets it go on; a minute later
+// it has ended well.
+func (w *world) putOnHold(first int, d time.Duration) {
 	for i := range w.hosts {
-		if w.putOnHold(w.hosts[(first+i)%len(w.hosts)], d) {
-			return
+		uuid := w.hosts[(first+i)%len(w.hosts)].uuid
+		n, found := w.node(uuid)
+		held, can := holdStates[n.State]
+		if !found || !can || n.TargetState == "" || n.TargetState.Busy() {
+			continue
 		}
+		move := func(after time.Duration, from, to ironic.State) {
+			w.after(after, func() {
+				if now, found := w.node(uuid); found && now.State == from {
+					_ = w.ironic.SetState(w.now(), uuid, to, false)
+					w.tellf("%s: %s", n.Name, to)
+				}
+			})
+		}
+		move(0, n.State, held)
+		move(d, held, n.State)
+		move(d+time.Minute, n.State, n.TargetState)
+		return
 	}
 }
 
-// putOnHold stops work in its middle until somebody lets it go on; a minute later it has ended well. It
-// reports whether the host had such work.
-func (w *world) putOnHold(h *host, d time.Duration) bool {
-	n, found := w.node(h.uuid)
-	held, can := map[ironic.State]ironic.State{
-		ironic.CleanWait: ironic.CleanHold, ironic.DeployWait: ironic.DeployHold, ironic.ServiceWait: ironic.ServiceHold,
-	}[n.State]
-	uuid, goal := h.uuid, n.TargetState
-	if !found || !can || goal == "" || goal.Busy() {
-		return false
-	}
-	_ = w.ironic.SetState(w.now(), uuid, held, false)
-	w.tellf("host %d: %s", h.n, held)
-	move := func(after time.Duration, from, s ironic.State) {
-		w.after(after, func() {
-			if n, found := w.node(uuid); found && n.State == from {
-				_ = w.ironic.SetState(w.now(), uuid, s, false)
-				w.tellf("host %d: %s", h.n, s)
-			}
-		})
-	}
-	move(d, held, n.State)
-	move(d+time.Minute, n.State, goal)
-	return true
+// fates are what comes over hosts.
+var fates = []fakeironic.Fate{
+	fakeironic.FateFailNow, fakeironic.FateFailNow, fakeironic.FateFailNow, fakeironic.FateFlap, fakeironic.FateAgentLost,
+	fakeironic.FateNever, fakeironic.FateHeal, fakeironic.FateUnsteady, fakeironic.FateFail, fakeironic.FateFail,
 }
 
 // befall lets something come over a host.
 func (w *world) befall(h *host, luck int) {
-	fate := fakeironic.FateFail
-	switch luck {
-	case 0, 1, 2:
-		fate = fakeironic.FateFailNow
-	case 3:
-		fate = fakeironic.FateFlap
-	case 4:
-		fate = fakeironic.FateAgentLost
-	case 5:
-		fate = fakeironic.FateNever
-	case 6:
-		fate = fakeironic.FateHeal
-	case 7:
-		fate = fakeironic.FateUnsteady
-	}
-	if h.exists && w.ironic.Befall(w.now(), h.uuid, fate) == nil {
-		w.tellf("host %d: %s comes over it", h.n, fate)
+	if h.exists && w.ironic.Befall(w.now(), h.uuid, fates[luck]) == nil {
+		w.tellf("host %d: %s comes over it", h.n, fates[luck])
 	}
 }
 
@@ -221,28 +176,24 @@ func (w *world) operate(h *host, luck int) {
 		return
 	}
 	now := r.clock()
-	switch luck {
-	case 0:
+	switch breakers := r.settings.Breakers != nil; {
+	case luck == 0:
 		if _, err := r.c.ReleaseHold(now, h.namespace, h.name, ""); err == nil {
 			h.hold = nil
 			w.tellf("host %d: its hold is released", h.n)
 		}
-	case 1:
-		if r.settings.Breakers != nil {
-			if _, err := r.c.TripBreaker(now, "ironic", time.Minute); err == nil {
-				w.tally.Trips++
-				for _, x := range w.hosts { // who waits is in line again when it asks
-					x.refused = refusal{}
-				}
-				w.tellf("somebody trips the breaker")
-			}
-		}
-	case 2:
-		if r.settings.Breakers != nil {
-			_, _ = r.c.ResetBreaker(now, "ironic")
-		}
-	case 3:
+	case luck == 1:
 		h.spec = (h.spec + 1) % 20
 		h.hold = nil
+	case luck == 2 && breakers:
+		_, _ = r.c.ResetBreaker(now, "ironic")
+	case luck == 3 && breakers:
+		if _, err := r.c.TripBreaker(now, "ironic", time.Minute); err == nil {
+			w.trips++
+			for _, x := range w.hosts { // who waits is in line again when it asks
+				x.refused = refusal{}
+			}
+			w.tellf("somebody trips the breaker")
+		}
 	}
 }

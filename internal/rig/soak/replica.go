@@ -8,6 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -34,7 +35,7 @@ type replica struct {
 	term     term
 	begun    bool // it decides, as far as its Lease goes
 	settings admission.Config
-	keeper   keeper
+	saving   bool
 
 	starts    []time.Duration // of hosts, in its present life
 	grantedAt time.Duration   // when it last gave a slot
@@ -43,7 +44,7 @@ type replica struct {
 
 func (w *world) newReplica(n int) {
 	r := &replica{world: w, n: n, rng: stream(w.seed, 10+uint64(n)), rate: 1}
-	if w.style.faults.has(skew) {
+	if w.style.has(skew) {
 		r.ahead = between(r.rng, -w.style.skew, w.style.skew)
 		r.rate = 1 + (r.rng.Float64()-.5)*4e-3 // far more than any clock's
 	}
@@ -88,32 +89,27 @@ func (r *replica) start(d time.Duration) {
 func (r *replica) boot() {
 	w := r.world
 	r.life++
-	r.up, r.begun, r.term, r.paused = true, false, term{}, 0
+	r.up, r.begun, r.term, r.paused, r.saving = true, false, term{}, 0, false
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
 	r.heeds(w.cfg) // it may have missed a reload
-	r.keeper, r.starts, r.parts = keeper{}, nil, 0
+	r.starts, r.parts = nil, 0
 	cfg := w.cfg
-	cfg.Leading = r.mayStart
-	cfg.Notify = r.noticed
-	cfg.NotifyFailures = r.failed
-	if w.style.replicas == 1 {
-		r.fence = nil
-	} else {
-		r.fence = lead.NewFence(renewDeadline)
-	}
-	c, err := admission.New(cfg, r.clock())
-	if err != nil {
+	cfg.Leading, cfg.Notify, cfg.NotifyFailures = r.mayStart, r.noticed, r.failed
+	var err error
+	if r.c, err = admission.New(cfg, r.clock()); err != nil {
 		w.failf("replica %d: %v", r.n, err)
 		return
 	}
-	r.c = c
-	r.polls = r.lookout()
-	w.mark('B', uint64(r.n), uint64(r.life))
+	r.polls = &virtual.Poll{
+		World: w.ironic, View: r.c, Page: newest, Extra: cfg.Slots.CountExtra,
+		Now: w.now, Clock: r.clock, Request: r.request, Observed: r.observed,
+	}
 	w.tellf("replica %d: process %d starts, limits %+v, clock %v ahead", r.n, r.life, cfg.Slots.Limits, r.ahead)
-	if r.fence == nil {
+	if r.fence = nil; w.style.replicas == 1 {
 		r.begin()
 		return
 	}
+	r.fence = lead.NewFence(renewDeadline)
 	r.after(between(r.rng, 0, time.Second), r.elect)
 }
 
@@ -126,7 +122,6 @@ func (r *replica) mayStart() bool {
 func (r *replica) begin() {
 	r.claim(func() {
 		records, learned := r.world.store.load(r)
-		r.keeper.limits = r.world.store.limits
 		if err := r.c.Start(r.clock(), records, learned); err != nil {
 			r.world.failf("replica %d: %v", r.n, err)
 			return
@@ -138,7 +133,6 @@ func (r *replica) begin() {
 		r.world.tellf("replica %d decides from now on, with the holds of %d hosts", r.n, len(records))
 		r.poll()
 		r.after(saveInterval, r.saveTick)
-		r.after(limitsInterval, r.limitsTick)
 	})
 }
 
@@ -151,10 +145,14 @@ func (r *replica) die(why string) {
 	if r.fence != nil {
 		r.fence.End()
 	}
-	w.mark('D', uint64(r.n))
+	w.mark(r.n, why)
 	w.tellf("replica %d: process %d ends: %s", r.n, r.life, why)
 	r.up, r.begun = false, false
-	w.unsaved()
+	for _, h := range w.hosts { // what was not saved ends with it
+		if h.hold != nil && !h.hold.saved {
+			h.hold = nil
+		}
+	}
 	away := 20 * time.Second
 	if chance(r.rng, .5) {
 		away = time.Second
@@ -189,17 +187,68 @@ func (r *replica) heeds(cfg admission.Config) {
 // noticed hears what happened to slots.
 func (r *replica) noticed(notices []slots.Notice) {
 	for _, n := range notices {
-		r.world.markText('N', r.n, string(n.Kind)+n.ID.UUID)
 		r.world.tellf("replica %d: %s %s", r.n, n.Kind, n.ID.Name)
 		for _, h := range r.world.hosts {
 			switch {
 			case h.uuid != n.ID.UUID:
 			case n.Kind == slots.NoticeStuck: // written off
 				h.excused = true
-				r.world.tally.WrittenOff++
 			case n.Kind == slots.NoticeForeign && h.refused.r == r: // at work, so that it waits no more
 				h.refused = refusal{}
 			}
 		}
 	}
+}
+
+// newest is how many nodes a page of those that changed last shows: few, so that it often does not reach back.
+const newest = 6
+
+// poll begins a poll, and the next one when this one is over.
+func (r *replica) poll() {
+	if r.begun {
+		r.slow = r.world.wrong(slowPolls, r.rng, .3)
+		r.polls.Begin()
+	}
+}
+
+// request lets a poll go on when a request has been answered, or ends it where it was not. Lists and fetches take their
+// time where the poll is slow.
+func (r *replica) request(s virtual.Stage, _ int, then func()) {
+	if !r.slow && (s == virtual.NextList || s == virtual.Listed || s == virtual.Fetch) {
+		then()
+		return
+	}
+	d := between(r.rng, 0, 30*time.Millisecond)
+	if r.slow {
+		d = between(r.rng, 0, 1500*time.Millisecond)
+	}
+	r.after(d, func() {
+		if r.cutFromIronic() || !r.world.quiet && chance(r.rng, .003) {
+			r.polls.Fail()
+			r.again()
+			return
+		}
+		then()
+	})
+}
+
+func (r *replica) observed(o ironic.Observation) {
+	if !r.world.quiet && chance(r.rng, .02) { // told twice
+		r.c.Observe(r.clock(), o)
+	}
+	r.world.twoLead()
+	r.save()
+	r.again()
+}
+
+// again is the next poll.
+func (r *replica) again() {
+	interval := between(r.rng, 4*time.Second, 9*time.Second)
+	switch {
+	case r.world.ending:
+		interval = 20 * time.Second
+	case r.world.quiet:
+		interval *= 2
+	}
+	r.after(interval, r.poll)
 }

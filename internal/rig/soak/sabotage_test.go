@@ -73,7 +73,7 @@ var brokenLine = regexp.MustCompile(`seed \d+: .*`)
 // search plays histories until one shows the break, and returns what it showed.
 func search(t *testing.T, binary string, histories int) (law string) {
 	out, err := exec.CommandContext(t.Context(), binary, "-test.run", "^TestNoHistoryBreaksALaw$", "-test.timeout", "0",
-		"-soak", strconv.Itoa(histories), "-soak.seed", strconv.FormatUint(*first, 10), "-soak.plain").CombinedOutput()
+		"-soak", strconv.Itoa(histories), "-soak.seed", strconv.FormatUint(*first, 10)).CombinedOutput()
 	if err == nil {
 		return ""
 	}

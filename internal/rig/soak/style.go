@@ -21,7 +21,7 @@ const (
 	conductors               // a conductor is stopped or killed
 	foreigners               // somebody else starts work
 	remakes                  // nodes are deleted, and made again under the same name
-	badStore                 // writes of holds are lost, torn, answered late, or kill the process
+	badStore                 // writes of holds are lost, answered late, or kill the process
 	reloads                  // limits and the hold-off change while running
 	onHold                   // work is put on hold in its middle
 	torn                     // PUTs break in flight, or come twice
@@ -42,28 +42,24 @@ var faultNames = [faultKinds]string{
 	"releases, trips, resets", "orderly ends",
 }
 
-// mask is a set of faults.
-type mask uint32
-
-func (m mask) has(f fault) bool { return m&(1<<f) != 0 }
-
 // style is what kind of history this is.
 type style struct {
-	faults   mask
-	replicas int // 1: alone, with a file
-	hosts    int
-	length   time.Duration
-	rescues  bool // services and rescues
-	virtual  float64
-	planned  float64
-	gateway  float64 // share of hosts that send PUTs
-	groups   bool
-	page     int
-	skew     time.Duration // by which clocks may differ
-	seconds  bool
-	fast     bool // fast track
-	collapse int  // above so many boots some are lost; 0: never
+	faults           [faultKinds]bool
+	replicas         int // 1: alone, with a file
+	hosts            int
+	length           time.Duration
+	rescues          bool // services and rescues
+	virtual, planned float64
+	gateway          float64 // share of hosts that send PUTs
+	groups           bool
+	page             int
+	skew             time.Duration // by which clocks may differ
+	seconds          bool
+	fast             bool // fast track
+	collapse         int  // above so many boots some are lost; 0: never
 }
+
+func (s *style) has(f fault) bool { return s.faults[f] }
 
 // stream returns a random stream of its own.
 func stream(seed, n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n+1)) }
@@ -74,19 +70,15 @@ func between(r *rand.Rand, a, b time.Duration) time.Duration {
 	return a + time.Duration(r.Float64()*float64(b-a))
 }
 
-// newStyle draws a style; only faults within allowed come.
-func newStyle(seed uint64, allowed mask) style {
+func newStyle(seed uint64) style {
 	r := stream(seed, 100)
 	s := style{replicas: 1, hosts: 3 + r.IntN(7), length: between(r, 8*time.Minute, 24*time.Minute), page: 1000}
 	if chance(r, .6) {
 		s.replicas = 2 + r.IntN(2)
 	}
 	for f := range faultKinds {
-		if chance(r, .4) {
-			s.faults |= 1 << f
-		}
+		s.faults[f] = chance(r, .4)
 	}
-	s.faults &= allowed
 	s.rescues, s.groups, s.seconds, s.fast = chance(r, .4), chance(r, .4), chance(r, .3), chance(r, .3)
 	if chance(r, .3) {
 		s.virtual = .4
@@ -101,7 +93,7 @@ func newStyle(seed uint64, allowed mask) style {
 	if chance(r, .25) {
 		s.collapse = 1 + r.IntN(3)
 	}
-	if s.faults.has(skew) {
+	if s.has(skew) {
 		s.skew = between(r, 0, 90*time.Second)
 	}
 	return s
@@ -113,12 +105,11 @@ func newConfig(seed uint64, s style) admission.Config {
 	cfg := admission.DefaultConfig()
 	l := &cfg.Slots
 	l.Settle = 25 * time.Second
-	drawTimes(r, l)
 	l.CountExtra = chance(r, .3)
 	if chance(r, .3) {
 		l.Count = slots.CountBusy
 	}
-	l.Limits = newLimits(r, s)
+	draw(r, s, l)
 	cfg.Adaptive = chance(r, .35)
 	b := cfg.Breakers
 	b.Ironic.FailureThreshold, b.Others.FailureThreshold = 2+r.IntN(9), 2+r.IntN(3)
@@ -143,18 +134,14 @@ func newConfig(seed uint64, s style) admission.Config {
 // The shortest times that a reload brings: hosts that were told yes act within them.
 const shortTTL, shortLinger = 100 * time.Second, 20 * time.Second
 
-// drawTimes draws those that change while running, at the start or for a reload.
-func drawTimes(r *rand.Rand, l *slots.Config) {
+// draw draws times and limits that change while running, at the start or for a reload.
+func draw(r *rand.Rand, s style, l *slots.Config) {
 	l.LeaseTTL, l.Linger = shortTTL+between(r, 0, time.Minute), shortLinger+between(r, 0, 5*time.Second)
 	l.StuckAfter = 0
 	if chance(r, .3) {
 		l.StuckAfter = between(r, 5*time.Minute, 15*time.Minute)
 	}
-}
-
-// newLimits draws limits, at the start or for a reload.
-func newLimits(r *rand.Rand, s style) slots.Limits {
-	l := slots.Limits{Total: 1 + r.IntN(5), ExemptVirtualMedia: true}
+	l.Limits = slots.Limits{Total: 1 + r.IntN(5), ExemptVirtualMedia: true}
 	l.StuckCap = r.IntN(l.Total + 1)
 	if s.groups && chance(r, .7) {
 		l.Groups = map[string]int{"rack1": 1 + r.IntN(l.Total)}
@@ -162,5 +149,4 @@ func newLimits(r *rand.Rand, s style) slots.Limits {
 	if s.virtual > 0 && chance(r, .4) {
 		l.VirtualMedia = 1 + r.IntN(2)
 	}
-	return l
 }

@@ -65,14 +65,15 @@ func (w *world) capLaw(r *replica, h *host) {
 		}
 	}
 	if most := max(1, (s.Total.Limit+3)/4); holding >= most && s.Total.Free+1 <= healthy {
-		w.failf("failing hosts hold %d of %d slots, and %d healthy ones wait for the %d that are free", holding+1, s.Total.Limit, healthy, s.Total.Free)
+		w.failf("failing hosts hold %d of %d slots, and %d healthy ones wait for the %d that are free",
+			holding+1, s.Total.Limit, healthy, s.Total.Free)
 	}
 }
 
 // holds reports whether h has a slot that counts.
 func holds(s api.SlotsView, h *host) bool {
 	for _, o := range s.Occupants {
-		if o.NodeUUID == h.uuid && (h.uuid != "" || o.Name == h.namespace+"~"+h.name) && !o.Stuck {
+		if o.NodeUUID == h.uuid && (h.uuid != "" || o.Name == h.key()) && !o.Stuck {
 			return true
 		}
 	}
@@ -91,7 +92,8 @@ func (w *world) firstLaw(r *replica, h *host, before refusal) {
 		}
 		f.ask.DryRun = true
 		if a := r.c.IsReady(r.clock(), f.ask); a.Position == 1 && (a.Reason == api.ReasonFull || a.Reason == api.ReasonTurn) {
-			w.failf("host %d, which was number %d, has the slot for which host %d was number 1 %v ago", h.n, before.position, x.n, w.at-f.at)
+			w.failf("host %d, which was number %d, has the slot for which host %d was number 1 %v ago",
+				h.n, before.position, x.n, w.at-f.at)
 		}
 	}
 }
@@ -114,8 +116,7 @@ func (w *world) partsLaw(r *replica, h *host) {
 	if r.parts++; h.namespace == "red" {
 		r.parts -= 2
 	}
-	w.tally.PeakParts = max(w.tally.PeakParts, r.parts, -r.parts)
-	if most := 8; w.tally.PeakParts > most {
-		w.failf("one tenant got %d slots more than the other while both asked", w.tally.PeakParts)
+	if most := 8; max(r.parts, -r.parts) > most {
+		w.failf("one tenant got %d slots more than the other while both asked", max(r.parts, -r.parts))
 	}
 }

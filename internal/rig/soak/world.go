@@ -2,7 +2,6 @@ package soak
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -10,9 +9,31 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
+
+// Result is one history.
+type Result struct {
+	Seed   uint64
+	Hash   uint64 // of all that happened
+	Broken string // the law that it broke; "": none
+	Tally  Tally
+	Story  []string // where it was told
+}
+
+// Tally shows that histories were worth playing: how often what happened.
+type Tally map[string]int
+
+// Play plays the history of a seed, and tells it.
+func Play(seed uint64, tell bool) Result {
+	w := newWorld(seed)
+	w.verbose = tell
+	if w.broken == "" {
+		w.play()
+	}
+	w.tally["virtual hours"] += int(w.at.Hours() + .5)
+	return Result{Seed: seed, Hash: w.digest, Broken: w.broken, Tally: w.tally, Story: w.story}
+}
 
 var epoch = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
@@ -32,25 +53,23 @@ type world struct {
 	store    store
 
 	clients *rand.Rand // draws what clients do
-	faults  *rand.Rand // draws when faults come
 	wire    *rand.Rand // draws how long messages take
-	plan    *rand.Rand // draws what is planned
 
 	quiet  bool // nothing goes wrong any more
 	ending bool // nobody asks any more
 
-	digest  uint64
-	tally   Tally
-	broken  string
-	verbose bool
-	story   []string
+	grants, failed, trips int
+	digest                uint64
+	tally                 Tally
+	broken                string
+	verbose               bool
+	story                 []string
 }
 
-func newWorld(seed uint64, allowed mask) *world {
-	w := &world{seed: seed, style: newStyle(seed, allowed), digest: fnv.New64a().Sum64()}
+func newWorld(seed uint64) *world {
+	w := &world{seed: seed, style: newStyle(seed), tally: Tally{}}
 	w.cfg = newConfig(seed, w.style)
-	w.tally.Answers = map[api.Reason]int{}
-	w.clients, w.faults, w.wire, w.plan = stream(seed, 1), stream(seed, 2), stream(seed, 3), stream(seed, 4)
+	w.clients, w.wire, w.store.rng = stream(seed, 1), stream(seed, 3), stream(seed, 5)
 	o := fakeironic.DefaultOptions()
 	span := func(low, high int) fakeironic.Span {
 		return fakeironic.Span{Min: time.Duration(low) * time.Second, Max: time.Duration(high) * time.Second}
@@ -61,18 +80,16 @@ func newWorld(seed uint64, allowed mask) *world {
 	o.Seed, o.API.MaxMinor, o.API.MaxLimit = seed, 95, w.style.page
 	o.WholeSeconds, o.FastTrack = w.style.seconds, w.style.fast
 	o.Fates = fakeironic.Fates{FailTargets: []string{"active", "clean", "provide", "inspect", "deleted", "rescue", "unrescue", "service"}}
-	if w.style.faults.has(failures) {
+	if w.style.has(failures) {
 		o.Fates.CleanReboot = .2
 	}
 	o.Overload.CollapseAbove, o.Overload.CollapseChance = w.style.collapse, .5
-	world, err := fakeironic.NewWorld(o, epoch)
-	if err != nil {
-		w.broken = err.Error()
+	var err error
+	if w.ironic, err = fakeironic.NewWorld(o, epoch); err != nil {
+		w.failf("%v", err)
 		return w
 	}
-	w.ironic = world
 	w.newHosts()
-	w.newStore()
 	for n := range w.style.replicas {
 		w.newReplica(n)
 	}
@@ -81,9 +98,6 @@ func newWorld(seed uint64, allowed mask) *world {
 
 // play lets the history happen. It panics on nothing: what breaks is in w.broken.
 func (w *world) play() {
-	if w.broken != "" {
-		return
-	}
 	for _, r := range w.replicas {
 		r.start(between(r.rng, 0, 5*time.Second))
 	}
@@ -93,7 +107,6 @@ func (w *world) play() {
 	w.mischief()
 	w.until(w.style.length)
 	w.drain()
-	w.tally.Hours += w.at.Hours()
 }
 
 // until plays events up to t, or to the first broken law.
@@ -101,13 +114,11 @@ func (w *world) until(t time.Duration) {
 	for w.broken == "" {
 		at, ok := w.agenda.Next()
 		if !ok || at > t {
-			break
+			w.at = t
+			return
 		}
 		w.at = at
 		w.agenda.Take()()
-	}
-	if w.broken == "" {
-		w.at = t
 	}
 }
 
@@ -116,24 +127,26 @@ func (w *world) after(d time.Duration, do func()) { w.agenda.Add(w.at+max(0, d),
 // now is the true time.
 func (w *world) now() time.Time { return epoch.Add(w.at) }
 
+// wrong reports whether a fault comes now, where it comes at all.
+func (w *world) wrong(f fault, r *rand.Rand, p float64) bool {
+	comes := w.style.has(f) && !w.quiet && chance(r, p)
+	if comes {
+		w.tally[faultNames[f]]++
+	}
+	return comes
+}
+
 // reaches reports whether anybody reaches Ironic now.
 func (w *world) reaches() bool { return w.at >= w.away }
 
 // mark enters something that happened into the digest of the history.
-func (w *world) mark(kind byte, values ...uint64) {
+func (w *world) mark(n int, what string) {
 	const prime = 1099511628211
-	w.digest = (w.digest ^ uint64(kind)) * prime
 	w.digest = (w.digest ^ uint64(w.at)) * prime
-	for _, v := range values {
-		w.digest = (w.digest ^ v) * prime
+	w.digest = (w.digest ^ uint64(n)) * prime
+	for i := range len(what) {
+		w.digest = (w.digest ^ uint64(what[i])) * prime
 	}
-}
-
-// markText is mark for a text.
-func (w *world) markText(kind byte, n int, text string) {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(text))
-	w.mark(kind, uint64(n), h.Sum64())
 }
 
 // tellf adds a line to the story, which only a verbose history has.
