@@ -1,157 +1,75 @@
 package deploytest
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What goes with Prometheus and Grafana. That rules and queries say what they should is a
-// matter of e2e, where a Prometheus is asked.
+// spec is that of an object whose type we do not have.
+func spec(o *unstructured.Unstructured) map[string]any { return o.Object["spec"].(map[string]any) }
 
-// monitored runs check on every case that is scraped.
-func monitored(t *testing.T, check func(*testing.T, manifest)) {
-	t.Helper()
-	found := 0
-	each(t, func(t *testing.T, m manifest) {
-		if len(m.kind("ServiceMonitor")) > 0 {
-			found++
-			check(t, m)
-		}
-	})
-	if found < 2 {
-		t.Errorf("%d cases are scraped: the search is broken", found)
-	}
-}
-
-// dashboard is the part of Grafana's that matters here.
-type dashboard struct {
-	Title  string
-	Panels []struct {
-		ID      int
-		Title   string
-		GridPos struct{ X, Y, W, H int }
-		Targets []struct{ RefID, Expr string }
-	}
-}
-
-func dashboardOf(t *testing.T, m manifest) (d dashboard) {
-	t.Helper()
-	var data corev1.ConfigMap
-	m.one(t, "ConfigMap", "ironic-throttle-dashboard").into(t, &data)
-	if data.Labels["grafana_dashboard"] != "1" || len(data.Data) != 1 {
-		t.Errorf("Grafana's sidecar does not find it: labels %v", data.Labels)
-	}
-	if err := json.Unmarshal([]byte(data.Data["ironic-throttle.json"]), &d); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// TestAlertsAndDashboardNameMetrics: what names a metric that does not exist never fires, or
-// shows nothing.
+// TestAlertsAndDashboardNameMetrics: what names a metric that does not exist never fires, or shows nothing; each query
+// looks at one throttle. e2e asks a Prometheus, and has promtool see each alert fire and stay silent.
 func TestAlertsAndDashboardNameMetrics(t *testing.T) {
-	page := read(t, "../../../docs/metrics.md")
-	monitored(t, func(t *testing.T, m manifest) {
-		for _, text := range [][]byte{m.one(t, "PrometheusRule", throttle).text, m.one(t, "ConfigMap", "ironic-throttle-dashboard").text} {
-			names := regexp.MustCompile(`ironic_throttle_[a-z_]+`).FindAllString(string(text), -1)
-			if len(names) < 10 {
-				t.Fatalf("found %d metrics: the search is broken", len(names))
-			}
-			for _, name := range names {
-				if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(page, "`"+name+"`") {
-					t.Errorf("%s is not in docs/metrics.md", name)
-				}
-			}
-		}
-	})
-}
-
-// TestEveryAlertIsSeenToFireAndToStaySilent: promtool runs the tests in e2e.
-func TestEveryAlertIsSeenToFireAndToStaySilent(t *testing.T) {
-	tests := read(t, "../../../e2e/testdata/alerts.yaml")
-	rules := string(build(t, "testdata/everything").one(t, "PrometheusRule", throttle).text)
-	alerts := regexp.MustCompile(`alert: (\S+)\n`).FindAllStringSubmatch(rules, -1)
-	for _, alert := range alerts {
-		_, own, found := strings.Cut(tests, "- name: "+alert[1]+"\n")
-		own, _, _ = strings.Cut(own, "\n  - name: ")
-		silent := regexp.MustCompile(`exp_samples: (&nothing|\*nothing)|exp_samples: \[\{labels: '\{alertname="([^"]+)"`).FindStringSubmatch(own)
-		if !found || silent == nil || silent[2] == alert[1] || !strings.Contains(own, `alertname="`+alert[1]+`"`) {
-			t.Errorf("%s: no test in which it is silent first and fires then", alert[1])
+	page, m := read(t, "../../../docs/metrics.md"), kustomize(t, casesDir+"/everything")
+	dashboard := one[corev1.ConfigMap](t, m, "ConfigMap", "ironic-throttle-dashboard")
+	shown := dashboard.Data["ironic-throttle.json"]
+	if all, own := strings.Count(shown, `"expr"`), strings.Count(shown, `{job=~\"$job\"`); dashboard.Labels["grafana_dashboard"] != "1" || all < 10 || own < all {
+		t.Errorf("Grafana finds %d queries by the labels %v, %d of one throttle", all, dashboard.Labels, own)
+	}
+	names := regexp.MustCompile(`ironic_throttle_[a-z_]+`).FindAllString(shown+text(m.kind("PrometheusRule")[0]), -1)
+	for _, name := range names {
+		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("%s is not in docs/metrics.md", name)
 		}
 	}
-	if len(alerts) < 19 {
-		t.Errorf("found %d alerts: the search is broken", len(alerts))
+	if len(names) < 40 {
+		t.Errorf("found %d metrics: the search is broken", len(names))
 	}
 }
 
-func TestDashboardIsWhole(t *testing.T) {
-	d := dashboardOf(t, build(t, "testdata/everything"))
-	var ids []int
-	taken := map[[2]int]string{}
-	for _, p := range d.Panels {
-		ids = append(ids, p.ID)
-		if p.Title == "" || len(p.Targets) == 0 || p.GridPos.X+p.GridPos.W > 24 {
-			t.Errorf("panel %d %q: %+v", p.ID, p.Title, p)
-		}
-		for x := range p.GridPos.W {
-			for y := range p.GridPos.H {
-				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
-				if taken[at] != "" {
-					t.Fatalf("%q lies over %q", p.Title, taken[at])
-				}
-				taken[at] = p.Title
+// TestCertificatesAreRenewedInTime: clients have a copy of the authority that nobody renews, and a new key would make
+// the copy useless at the first renewal.
+func TestCertificatesAreRenewedInTime(t *testing.T) {
+	m := kustomize(t, casesDir+"/everything")
+	lasts := map[string]time.Duration{}
+	for _, o := range m.kind("Certificate") {
+		for _, field := range []string{"duration", "renewBefore"} { // cert-manager's own default is 90 days
+			d, err := time.ParseDuration(spec(o)[field].(string))
+			if err != nil {
+				t.Fatal(err)
 			}
+			lasts[strings.TrimPrefix(o.GetName(), throttle)+field] = d
 		}
-		for _, target := range p.Targets {
-			if !strings.Contains(target.Expr, `{job=~"$job"`) {
-				t.Errorf("%q: %s does not look at one throttle", p.Title, target.Expr)
-			}
+		if key, _ := spec(o)["privateKey"].(map[string]any); o.GetName() == throttle+"-ca" && key["rotationPolicy"] != "Never" {
+			t.Errorf("cert-manager would make a new key of the authority: %v", key)
 		}
 	}
-	if slices.Sort(ids); len(slices.Compact(ids)) != len(d.Panels) || len(ids) < 10 {
-		t.Errorf("%d panels, their numbers are %v", len(d.Panels), ids)
+	const day = 24 * time.Hour
+	if lasts["-caduration"] < 10*365*day || lasts["-carenewBefore"] < lasts["duration"] || lasts["renewBefore"] >= lasts["duration"] {
+		t.Errorf("%v: the authority must outlive its copies, and what it signs in its last days", lasts)
 	}
 }
 
-// TestPrometheusKnowsWhomItScrapes: it holds the certificate against a name that this is
-// for, wherever the throttle is, and nobody but who was given the right reads /metrics.
-func TestPrometheusKnowsWhomItScrapes(t *testing.T) {
-	monitored(t, func(t *testing.T, m manifest) {
-		c := loaded(t, m)
-		if !c.MetricsGuarded() {
-			t.Error("/metrics is open")
-		}
-		endpoint := spec(m.one(t, "ServiceMonitor", throttle))["endpoints"].([]any)[0].(map[string]any)
-		tls := endpoint["tlsConfig"].(map[string]any)
-		service := m.one(t, "Service", "ironic-throttle-metrics")
-		if name := service.Name + "." + service.Namespace + ".svc"; endpoint["scheme"] != "https" || tls["serverName"] != name {
-			t.Errorf("%v of %v is scraped, the Service is %s", endpoint["scheme"], tls["serverName"], name)
-		}
-		d, _ := m.deployment(t)
-		secret := tls["ca"].(map[string]any)["secret"].(map[string]any)["name"]
-		if !slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == secret }) {
-			t.Errorf("the authority is looked for in the Secret %v", secret)
-		}
-		for _, o := range m.kind("Certificate") {
-			if s := spec(o); o.Name == throttle && (!slices.Contains(s["dnsNames"].([]any), tls["serverName"]) || s["secretName"] != secret) {
-				t.Errorf("the certificate is for %v, in %v", s["dnsNames"], s["secretName"])
+// TestTheImageHasItsSources: a file that Dockerfile.dockerignore keeps out of the context is not there to COPY, and the
+// compiler is that of go.mod. Words that both ways to build an image share are compared in hack/release.
+func TestTheImageHasItsSources(t *testing.T) {
+	dockerfile, ignored := read(t, deployDir+"/Dockerfile"), strings.Fields(read(t, deployDir+"/Dockerfile.dockerignore"))
+	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(dockerfile, -1) {
+		for source := range strings.FieldsSeq(m[1]) {
+			if !slices.Contains(ignored, "!"+source) || !exists("../../../"+source) {
+				t.Errorf("COPY %s: it is not there, or Dockerfile.dockerignore keeps it out of the context", source)
 			}
 		}
-		var reader rbacv1.ClusterRole
-		m.one(t, "ClusterRole", "ironic-throttle-metrics-reader").into(t, &reader)
-		if r := reader.Rules; len(r) != 1 || !slices.Equal(r[0].NonResourceURLs, []string{"/metrics"}) || !slices.Equal(r[0].Verbs, []string{"get"}) {
-			t.Errorf("%+v", r)
-		}
-		for _, o := range m.kind("ClusterRoleBinding") {
-			if strings.Contains(string(o.text), "ironic-throttle-metrics-reader") {
-				t.Errorf("%s gives it away", o)
-			}
-		}
-	})
+	}
+	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "../../../go.mod"))[1]
+	if !strings.Contains(dockerfile, "GO_IMAGE=docker.io/library/golang:"+goVersion+"\n") {
+		t.Errorf("the compiler is not that of go.mod, %s", goVersion)
+	}
 }
