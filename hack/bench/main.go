@@ -12,57 +12,82 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
-// A run is one call of go test with one benchmark; it prints lines that parse reads.
+// run is one call of go test with one benchmark. missing says what is not installed.
 type run struct {
-	name string // of the benchmark
-	pkg  string
-	args []string
-	// missing says what is not installed, nil when the run can be.
-	missing func() error
+	name, pkg, args string
+	missing         func() error
 }
 
 // runs go from what needs least to what needs most. Several counts of the same
 // benchmark are taken for their median.
 var runs = []run{
-	{name: "AskThatFindsNothingFree", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
-	{name: "Get", pkg: "./pkg/snapshot", args: []string{"-benchtime", "100ms", "-count", "3", "-benchmem", "-cpu", "1"}},
-	{name: "PlanFleet", pkg: "./pkg/disruption", args: []string{"-benchtime", "3x", "-count", "3", "-benchmem"}},
-	{name: "IsReadyLoopback", pkg: "./internal/server", args: []string{"-benchtime", "10000x", "-count", "3"}},
-	{name: "GatewayThroughput", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "7x"}, missing: both},
-	{name: "GatewayHeap", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "1x"}, missing: nginx},
-	{name: "GatewayLatency", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "300x"}, missing: ironic},
-	{name: "PollAgainstFullList", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "9x"}, missing: ironic},
-	{name: "CapacityList", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "1x"}, missing: ironic},
+	{"AskThatFindsNothingFree", "./pkg/admission", "-benchtime 300ms -count 5 -benchmem", nothing},
+	{"Get", "./pkg/snapshot", "-benchtime 100ms -count 3 -benchmem -cpu 1", nothing},
+	{"PlanFleet", "./pkg/disruption", "-benchtime 3x -count 3 -benchmem", nothing},
+	{"IsReadyLoopback", "./internal/server", "-benchtime 10000x -count 3", nothing},
+	{"GatewayThroughput", "./e2e", "-tags e2e -benchtime 7x", func() error { return errors.Join(ironic(), nginx()) }},
+	{"GatewayHeap", "./e2e", "-tags e2e -benchtime 1x", nginx},
+	{"GatewayLatency", "./e2e", "-tags e2e -benchtime 300x", ironic},
+	{"PollAgainstFullList", "./e2e", "-tags e2e -benchtime 9x", ironic},
+	{"CapacityList", "./e2e", "-tags e2e -benchtime 1x", ironic},
 }
+
+func nothing() error { return nil }
 
 func ironic() error { return realironic.Installed(realironic.Options{}) }
 
-func both() error { return errors.Join(ironic(), nginx()) }
-
 // nginx looks where e2e does: Debian's is on no plain user's PATH.
 func nginx() error {
-	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
-		if _, err := exec.LookPath(name); err == nil {
-			return nil
+	_, err := exec.LookPath("nginx")
+	if err != nil {
+		if _, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
+			err = errors.New("no nginx on this machine: run hack/ironic/install.sh as root")
 		}
 	}
-	return errors.New("no nginx on this machine: run hack/ironic/install.sh as root")
+	return err
+}
+
+// target is one line of the table. The other units of its benchmark are shown beside and not judged.
+type target struct {
+	what, name, unit string  // the benchmark's name begins with its run's
+	least, most      float64 // 0: no bound; neither: it is shown
+}
+
+// targets are the promises, in the order of the table.
+var targets = []target{
+	{"decision, an ask that finds nothing free, 5,000 hosts waiting", "AskThatFindsNothingFree/5000", "ns/op", 0, 0},
+	{"decision, an ask that finds nothing free, 100,000 hosts waiting", "AskThatFindsNothingFree/100000", "ns/op", 0, 0},
+	{"POST /v1/isready over loopback, 2,000 a second", "IsReadyLoopback", "p99-ms", 0, 2},
+	{"gateway, small GET on 32 connections, in front of a real Ironic", "GatewayThroughput/ironic/GET", "gateway/nginx", .8, 0},
+	{"gateway, small GET, in front of an upstream that answers at once", "GatewayThroughput/at-once/GET", "gateway/nginx", 0, 0}, // docs/dev/decisions.md
+	{"gateway, small PATCH, in front of an upstream that answers at once", "GatewayThroughput/at-once/PATCH", "gateway/nginx", 0, 0},
+	{"gateway, live heap after 100,000 small requests", "GatewayHeap", "growth-KiB", 0, 256},
+	{"gateway, GET of a node of a real Ironic against asking it directly", "GatewayLatency", "gateway/direct", 0, 1.15},
+	{"one poll against BMO's full list, real Ironic, 5,000 idle and 20 busy nodes", "PollAgainstFullList", "full/poll", 8, 0},
+	{"gateway, capacity list of 5,000 nodes against a real Ironic's own answer, cached, all pages", "CapacityList", "ironic/gateway", 20, 0},
+	{"snapshot, a hit", "Get", "ns/op", 0, 500},
+	{"plan of 1,000 hosts and 20,000 pods in two clusters", "PlanFleet", "s/plan", 0, 1},
+	{"the same, peak heap with the state", "PlanFleet", "peak-MiB", 0, 300},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := bench(ctx, os.Stdout, os.Stderr)
+	err := bench(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -70,55 +95,91 @@ func main() {
 	}
 }
 
-func bench(ctx context.Context, stdout, stderr io.Writer) error {
-	found := results{}
-	skipped := map[string]error{}
+func bench(ctx context.Context) error {
+	found, skipped := results{}, map[string]error{}
 	var failed []error
-	before := load()
+	before, _ := os.ReadFile("/proc/loadavg") // where the system has it
 	for _, r := range runs {
-		if r.missing != nil {
-			if err := r.missing(); err != nil {
-				skipped[r.name] = err
-				continue
-			}
-		}
-		if err := goBench(ctx, r, found, stdout, stderr); err != nil {
+		if err := r.missing(); err != nil {
+			skipped[r.name] = err
+		} else if err := goBench(ctx, r, found); err != nil {
 			failed = append(failed, err)
 		}
 	}
-	fmt.Fprintf(stdout, "\n%s %s/%s, %d CPUs%s\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), before)
-	if err := writeTable(stdout, found, skipped); err != nil {
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
+	fmt.Printf("\n%s %s/%s, %d CPUs, load before: %s\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), strings.TrimSpace(string(before)))
+	return errors.Join(append(failed, writeTable(os.Stdout, found, skipped))...)
 }
 
 // goBench shows what go test prints and keeps the results. An interrupt reaches
 // the benchmark as a person's Ctrl-C would.
-func goBench(ctx context.Context, r run, into results, stdout, stderr io.Writer) error {
-	args := append([]string{"test", "-run", "^$", "-timeout", "10m", "-bench", "^Benchmark" + r.name + "$"}, r.args...)
-	cmd := exec.CommandContext(ctx, "go", append(args, r.pkg)...)
+func goBench(ctx context.Context, r run, into results) error {
+	args := slices.Concat([]string{"test", "-run", "^$", "-timeout", "10m", "-bench", "^Benchmark" + r.name + "$"}, strings.Fields(r.args), []string{r.pkg})
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var text strings.Builder
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(stdout, &text), stderr
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, &text), os.Stderr
 	err := cmd.Run()
 	into.parse(text.String())
 	if err != nil {
-		return fmt.Errorf("go %s: %w", strings.Join(cmd.Args[1:], " "), err)
+		return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
 	}
 	return nil
 }
 
-// load tells how busy the machine was before, where the system says it.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
+// results holds what was measured, by benchmark and unit, a value per count.
+type results map[string]map[string][]float64
+
+// parse takes the lines "BenchmarkX-2  100  12.3 ns/op  4 B/op" of a text; -2 are the CPUs.
+func (r results) parse(text string) {
+	for _, m := range regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)`).FindAllStringSubmatch(text, -1) {
+		if r[m[1]] == nil {
+			r[m[1]] = map[string][]float64{}
+		}
+		for pair := range slices.Chunk(strings.Fields(m[2]), 2) {
+			if v, err := strconv.ParseFloat(pair[0], 64); err == nil && len(pair) == 2 {
+				r[m[1]][pair[1]] = append(r[m[1]][pair[1]], v)
+			}
+		}
 	}
-	first, _, _ := strings.Cut(string(text), " ")
-	said := ", load before " + first
-	if v, err := strconv.ParseFloat(first, 64); err == nil && v > float64(runtime.NumCPU())/2 {
-		said += ": others were at work, times are longer than on a calm machine, ratios less so"
+}
+
+// median is the middle value of all counts: one slow count of three is noise.
+func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
+
+// writeTable prints the judgement. What was neither measured nor skipped is an error.
+func writeTable(w io.Writer, found results, skipped map[string]error) (missing error) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "what\tmeasured\ttarget\tok")
+	for _, t := range targets {
+		name, _, _ := strings.Cut(t.name, "/")
+		measured, goal, ok := "nothing", "shown", "NO"
+		if t.least > 0 {
+			goal = fmt.Sprintf("≥ %v", t.least)
+		} else if t.most > 0 {
+			goal = fmt.Sprintf("≤ %v", t.most)
+		}
+		if skipped[name] != nil {
+			measured, ok = fmt.Sprintf("skipped: %v", skipped[name]), "-"
+		} else if all := found[t.name]; len(all[t.unit]) == 0 {
+			missing = fmt.Errorf("benchmark %s measured no %s", t.name, t.unit)
+		} else {
+			v := median(all[t.unit])
+			measured, ok = fmt.Sprintf("%.4g %s, best %.4g", v, t.unit, slices.Min(all[t.unit])), "yes"
+			if t.least > 0 {
+				measured = fmt.Sprintf("%.4g times", v)
+			}
+			for _, unit := range slices.Sorted(maps.Keys(all)) {
+				if unit != t.unit {
+					measured += fmt.Sprintf("; %.4g %s", median(all[unit]), unit)
+				}
+			}
+			if t.least == 0 && t.most == 0 {
+				ok = "-"
+			} else if v < t.least || t.most > 0 && v > t.most {
+				ok = "MISSED"
+			}
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.what, measured, goal, ok)
 	}
-	return said
+	return errors.Join(missing, table.Flush())
 }
