@@ -19,33 +19,20 @@ func TestAListenerOnLoopbackIsAskedByItsOwnNames(t *testing.T) {
 	loopback6 := NamesOf(listenerAt{at: &net.TCPAddr{IP: net.IPv6loopback, Port: 1}}, "SETTING", "[::1]:8087")
 	beyond := NamesOf(listenerAt{at: &net.TCPAddr{IP: net.IPv4zero, Port: 1}}, "SETTING", ":8087")
 	all := []Names{{}, loopback, loopback6, beyond}
-	for _, row := range []struct {
-		host string
-		good [4]bool // of all
-	}{
-		{"127.0.0.1:8087", [4]bool{true, true, true, true}},
-		{"127.8.8.8:1", [4]bool{true, true, true, true}},
-		{"[::1]:8087", [4]bool{true, true, true, true}},
-		{"[::ffff:127.0.0.1]:8087", [4]bool{true, true, true, true}},
-		{"localhost:8087", [4]bool{true, true, true, true}},
-		{"throttle.localhost:1", [4]bool{true, true, true, true}},
-		{"", [4]bool{true, true, true, true}}, // HTTP/1.0, as of a health check
-		{"Throttle.Example:8087", [4]bool{false, true, false, true}},
-		{"evil.example:8087", [4]bool{false, false, false, true}},
-		{"evillocalhost", [4]bool{false, false, false, true}},
-		{"127.0.0.1.evil.example:8087", [4]bool{false, false, false, true}},
-		{"10.0.0.1:8087", [4]bool{false, false, false, true}},
-		{"[::]:8087", [4]bool{false, false, false, true}},
-		{"[::1]x", [4]bool{false, false, false, true}},
-		{"user@127.0.0.1", [4]bool{false, false, false, true}},
+	always, ours, never := [4]bool{true, true, true, true}, [4]bool{false, true, false, true}, [4]bool{false, false, false, true}
+	for host, good := range map[string][4]bool{
+		"127.0.0.1:8087": always, "127.8.8.8:1": always, "[::1]:8087": always, "[::ffff:127.0.0.1]:8087": always,
+		"localhost:8087": always, "throttle.localhost:1": always, "": always, // HTTP/1.0, as of a health check
+		"Throttle.Example:8087": ours, "evil.example:8087": never, "evillocalhost": never, "127.0.0.1.evil.example:8087": never,
+		"10.0.0.1:8087": never, "[::]:8087": never, "[::1]x": never, "user@127.0.0.1": never,
 	} {
 		for i, names := range all {
-			why := names.Refuse(&http.Request{Host: row.host})
-			if (why == "") != row.good[i] {
-				t.Errorf("%q, listener %d: %q", row.host, i, why)
+			why := names.Refuse(&http.Request{Host: host})
+			if (why == "") != good[i] {
+				t.Errorf("%q, listener %d: %q", host, i, why)
 			}
 			if why != "" && (len(why) > 500 || strings.Contains(why, "SETTING") != (i > 0)) {
-				t.Errorf("%q, listener %d: %q", row.host, i, why)
+				t.Errorf("%q, listener %d: %q", host, i, why)
 			}
 		}
 	}
