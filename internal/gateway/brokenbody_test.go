@@ -27,17 +27,12 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 		text  func(path string) string
 		close bool // the client closes its sending side after the text
 	}{
-		{"malformed chunks", other, func(p string) string { return requestText("PUT", p, -1, "zz\r\n{}\r\n", chunked) }, false},
 		{"malformed after a good chunk", other, func(p string) string { return requestText("PUT", p, -1, "2\r\n{}\r\nzz\r\n", chunked) }, false},
-		{"chunks that end early", other, func(p string) string { return requestText("PUT", p, -1, "9\r\n{}", chunked) }, true},
 		{"chunks without an end", other, func(p string) string { return requestText("PUT", p, -1, "2\r\n{}\r\n", chunked) }, true},
 		{"a large body that ends early", other, func(p string) string { return requestText("PUT", p, 1<<20, "{}") }, true},
-		{"a small body that ends early", other, func(p string) string { return requestText("PUT", p, 9, "{}") }, true},
-		{"gated: malformed chunks", put, func(p string) string { return requestText("PUT", p, -1, "zz\r\n{}\r\n", chunked) }, false},
 		{"gated: chunks that end early", put, func(p string) string {
 			return requestText("PUT", p, -1, "14\r\n"+active+"\r\n", "Content-Type: application/json", chunked)
 		}, true},
-		{"gated: a large body that ends early", put, func(p string) string { return requestText("PUT", p, 1<<20, active) }, true},
 		{"gated: a small body that ends early", put, func(p string) string { return requestText("PUT", p, 99, active) }, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -112,18 +112,11 @@ func TestTheListIsIronicsOwn(t *testing.T) {
 func TestOtherRequestsPassThrough(t *testing.T) {
 	playList(t, fleet(3, 1000), func(s *stage) {
 		for _, path := range []string{
-			"/v1/nodes", "/v1/nodes?", "/v1/nodes/detail", "/v1/nodes?limit=2", "/v1/nodes?fields=uuid",
-			"/v1/nodes?fields=name,uuid,provision_state,boot_interface",
-			"/v1/nodes?fields=uuid,name,provision_state,boot_interface,driver",
-			"/v1/nodes/?fields=uuid,name,provision_state,boot_interface", "/nodes?fields=uuid,name,provision_state,boot_interface",
-			"/v1/nodes.json?fields=uuid,name,provision_state,boot_interface", "/v1//nodes?fields=uuid,name,provision_state,boot_interface",
-			"/v1/%6eodes?fields=uuid,name,provision_state,boot_interface",
-			capacityPath + "&limit=0", capacityPath + "&limit=-1", capacityPath + "&limit=x", capacityPath + "&limit=01",
-			capacityPath + "&limit=", capacityPath + "&limit=1&limit=2", capacityPath + "&limit=+2",
-			capacityPath + "&" + capacityPath[len("/v1/nodes?"):], capacityPath + "&sort_key=name", capacityPath + "&sort_key=", capacityPath + "&sort_dir=desc",
-			capacityPath + "&provision_state=active", capacityPath + "&driver=ipmi", capacityPath + "&owner=x", capacityPath + "&maintenance=True",
-			capacityPath + "&associated=True", capacityPath + "&detail=False", capacityPath + "&retired=False", capacityPath + "&_method=GET",
-			capacityPath + "&marker=", capacityPath + "&marker=metal3~x", capacityPath + "&marker=00000000-0000-0000-0000-000000000000", capacityPath + "#x",
+			"/v1/nodes", "/v1/nodes/detail", "/v1/nodes?fields=uuid", "/v1/nodes?fields=name,uuid,provision_state,boot_interface",
+			"/v1/nodes?fields=uuid,name,provision_state,boot_interface,driver", "/v1/nodes/?fields=uuid,name,provision_state,boot_interface",
+			"/v1/%6eodes?fields=uuid,name,provision_state,boot_interface", capacityPath + "&limit=0", capacityPath + "&limit=x",
+			capacityPath + "&limit=01", capacityPath + "&limit=1&limit=2", capacityPath + "&sort_key=name", capacityPath + "&maintenance=True",
+			capacityPath + "&_method=GET", capacityPath + "&marker=", capacityPath + "&marker=00000000-0000-0000-0000-000000000000",
 		} {
 			s.same(func() *http.Request { return get(path) }, "")
 		}

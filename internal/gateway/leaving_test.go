@@ -31,27 +31,14 @@ func standing() []leaving {
 	hour := time.Hour
 	return []leaving{
 		{"its head", func(*wired) string { return "PUT /v1/no" }, known, false},
-		{"its next request", func(*wired) string { return "" }, known, false},
 		{"its body", func(w *wired) string { return requestText("PUT", w.provision(0), 100, "{") }, known, false},
-		{"its body for the disk", func(w *wired) string { return requestText("PUT", w.provision(0), 1<<20, "{") }, known, false},
 		{"its body in chunks", func(w *wired) string {
 			return requestText("PUT", w.provision(0), -1, "9\r\n{", "Transfer-Encoding: chunked")
 		}, known, false},
-		{"the body of a PATCH", func(*wired) string { return requestText("PATCH", "/v1/nodes/x", 100, "[") }, known, false},
-		{"the large body of a PATCH", func(*wired) string { return requestText("PATCH", "/v1/nodes/x", 1<<20, "[") }, known, false},
-		{"what is too much of a body", func(w *wired) string { return requestText("PUT", w.provision(0), 4<<20, "{") }, known, false},
 		{"whether it is let in", put, func(w *wired) { w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"}) }, false},
-		{"the same, with its body to come", func(w *wired) string { return requestText("PUT", w.provision(0), 1<<20, "{") }, func(w *wired) {
-			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"})
-		}, false},
 		{"the same, for a little too long", put, func(w *wired) {
 			late := drainTimeout + cutTimeout + time.Second
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: late, Requests: "node", Count: 1})
-		}, false},
-		{"the fetch of a new node", put, func(w *wired) {
-			known(w)
-			w.unseen()
-			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node", Skip: 1})
 		}, false},
 		{"the fetch", put, func(w *wired) {
 			known(w)

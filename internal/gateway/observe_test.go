@@ -31,22 +31,6 @@ func TestObserveDoesNotRefuseForASlowIronic(t *testing.T) {
 	}
 }
 
-// Up to the cap it is looked into and counted; a byte more, and it passes unread.
-func TestObserveCountsWhatEnforceWouldTakeIn(t *testing.T) {
-	const most = 1<<20 + beside
-	for size, gated := range map[int]uint64{most - 1: 1, most: 1, most + 1: 0} {
-		play(t, watching(options{limit: 1, nodes: 1}), func(s *stage) {
-			s.letIn()
-			const frame = `{"configdrive": "", "target": "active"}`
-			body := strings.Replace(frame, `""`, `"`+strings.Repeat("x", size-len(frame))+`"`, 1)
-			s.do(newRequest(http.MethodPut, "/v1/nodes/"+s.uuids[0]+"/states/provision", body)).want(http.StatusAccepted)
-			if got := s.gate.Stats().Gated; got != gated || len(body) != size {
-				s.Errorf("%d bytes: %d gated, want %d", len(body), got, gated)
-			}
-		})
-	}
-}
-
 // A body that finds no room passes unread, when it has waited for as long as a request may; one that comes that late is
 // not too late; one that does not come at all fails as it would without a gate.
 func TestObserveRefusesNoBody(t *testing.T) {

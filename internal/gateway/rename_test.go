@@ -1,35 +1,15 @@
 package gateway_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
-
-// rename changes a node's name past the gateway.
-func (s *stage) rename(n int, name string) {
-	s.Helper()
-	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-	if w := s.direct(newRequest(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)); w.Code != http.StatusOK {
-		s.Fatalf("rename: %d %s", w.Code, w.Body)
-	}
-}
-
-// swap gives the name of the nth node to another one.
-func (s *stage) swap(n, other int, name string) {
-	s.Helper()
-	s.rename(n, "metal3~old")
-	s.rename(other, name)
-}
 
 // jam takes every place on the way to Ironic; free gives them back.
 func (s *stage) jam() (free func()) {
@@ -45,14 +25,6 @@ func (s *stage) jam() (free func()) {
 	}
 }
 
-// later sends r and returns where its answer will be.
-func (s *stage) later(r *http.Request) <-chan reply {
-	answered := make(chan reply, 1)
-	go func() { answered <- s.do(r) }()
-	synctest.Wait()
-	return answered
-}
-
 // working are the nodes at work, by Ironic's truth, without those of a list.
 func (s *stage) working(but ...int) (nodes []int) {
 	for n := range s.uuids {
@@ -61,55 +33,6 @@ func (s *stage) working(but ...int) (nodes []int) {
 		}
 	}
 	return nodes
-}
-
-// A PUT by name waits for a place when the name moves: it starts the node that holds the
-// slot, or none.
-func TestANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
-	for _, known := range []bool{false, true} {
-		t.Run(fmt.Sprint("known ", known), func(t *testing.T) {
-			play(t, options{limit: 1, nodes: 3}, func(s *stage) {
-				s.letIn()
-				if known {
-					s.do(putRequest("metal3~host-a", "nothing")).want(http.StatusBadRequest)
-				}
-				free := s.jam()
-				answered := s.later(putRequest("metal3~host-a", ironic.TargetActive))
-				s.occupied(1) // it waits with its slot
-				s.swap(0, 1, "metal3~host-a")
-				free()
-				(<-answered).want(http.StatusAccepted)
-				if got := s.working(); !slices.Equal(got, []int{0}) {
-					t.Errorf("nodes %d work, want the one of the slot", got)
-				}
-				s.put(2, ironic.TargetActive).refused(api.ReasonFull)
-			})
-		})
-	}
-}
-
-// Whose name it was a minute ago is no reason to let a PUT pass that Ironic cannot be
-// asked about.
-func TestANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
-	play(t, options{limit: 1, nodes: 2, state: ironic.Manageable}, func(s *stage) {
-		s.do(putRequest("metal3~host-a", ironic.TargetInspect)).want(http.StatusAccepted)
-		for s.state(0) != ironic.InspectWait {
-			s.pass(time.Second)
-		}
-		s.do(putRequest("metal3~host-a", ironic.TargetInspect)) // known, and holds a slot
-		s.swap(0, 1, "metal3~host-a")
-		s.letIn()
-		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
-		s.do(putRequest("metal3~host-a", ironic.TargetInspect)).want(http.StatusBadGateway)
-		if got := s.working(0); len(got) > 0 {
-			t.Errorf("nodes %d work beside the one that holds the slot", got)
-		}
-		s.put(0, ironic.TargetInspect) // by its UUID it passes: its slot is its own
-		mend()
-		if puts, _ := s.wire.sent(); puts != 1 {
-			t.Errorf("%d more PUTs reached Ironic, want 1", puts)
-		}
-	})
 }
 
 // Of a PUT by name only the name is another text for Ironic.

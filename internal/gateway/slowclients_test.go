@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"io"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,16 +42,11 @@ func (w *wired) roomIsFree() {
 func TestOddAnswersUseUpNoRoom(t *testing.T) {
 	for name, text := range map[string]string{
 		"a status that is none": "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n",
-		"that with a body":      "HTTP/1.1 000 Odd\r\nContent-Length: 9\r\n\r\nodd",
 		"a body that is cut":    "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nx",
-		"a chunk that is cut":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\nx",
 		"no HTTP":               "what?\r\n\r\n",
-		"nothing":               "",
-		"half an answer":        "HTTP/1.1 202 OK\r\nContent-Length: 20\r\n\r\n{\"half\":",
 		"the head of an answer": "HTTP/1.1 202 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"most of an answer":     "HTTP/1.1 202 OK\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 90000),
 		"another protocol":      "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
-		"a protocol of no name": "HTTP/1.1 101 Switching Protocols\r\n\r\nhidden",
 	} {
 		t.Run(name, func(t *testing.T) { playOdd(t, text) })
 	}
@@ -113,24 +107,16 @@ func bouncer(words int) behind {
 // Clients that announce a body and never send it keep nobody out, whatever they may
 // do here.
 func TestBodiesThatNeverComeKeepNobodyOut(t *testing.T) {
-	const chunks = "Transfer-Encoding: chunked"
 	for _, row := range []struct {
 		name  string
 		count int
 		text  func(w *wired) string
 	}{
-		{"a small PATCH", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 10, "[", good) }},
 		{"a large PATCH", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 1<<20, "[", good) }},
-		{"a POST in chunks", 80, func(*wired) string { return requestText(http.MethodPost, "/v1/nodes", -1, "9\r\n[", good, chunks) }},
 		{"a GET with a body", 80, func(*wired) string { return requestText(http.MethodGet, "/v1/nodes", 100, "", good) }},
-		{"a capacity list with a body", 80, func(*wired) string { return requestText(http.MethodGet, capacityPath, 100, "", bad) }},
-		{"one in chunks", 80, func(*wired) string { return requestText(http.MethodGet, capacityPath, -1, "", bad, chunks) }},
-		{"a small gated PUT", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 100, "{", good) }},
 		{"64 KiB, gated", 257, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 64<<10, "{", good) }},
 		{"a large gated PUT", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 1<<20, "{", good) }},
-		{"chunks, gated", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), -1, "9\r\n{", good, chunks) }},
 		{"a PUT not let in", 257, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 64<<10, "{", bad) }},
-		{"a PATCH not let in", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 10, "[", bad) }},
 		{"half a head", 80, func(*wired) string { return "GET /v1/nodes HT" }},
 		{"nothing", 80, func(*wired) string { return "" }},
 	} {
@@ -163,14 +149,6 @@ func (w *wired) besideTheSilent(count int, text string, within time.Duration) {
 	}
 	w.roomIsFree()
 	w.occupied(1)
-}
-
-// The answer to who is not let in does not wait for the body, with a place on the way
-// to Ironic in its hands.
-func TestWhoIsNotLetInKeepsNobodyOut(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 2}, bouncer(1000), func(w *wired) {
-		w.besideTheSilent(upstreamConns, requestText(http.MethodPut, w.provision(0), 64<<10, "{", bad), 0)
-	})
 }
 
 // Nor is a byte of its body kept.
@@ -216,25 +194,5 @@ func longAnswers(fake http.Handler) http.Handler {
 		text := make([]byte, 16*window)
 		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 		_, _ = w.Write(text)
-	})
-}
-
-// Nor do lists of our own that are not read take the memory of all who ask.
-func TestListsThatAreNotReadTakeLittleMemory(t *testing.T) {
-	playWired(t, options{list: true, fake: fleet(1000, 1000)}, nil, func(w *wired) {
-		w.ask(getText(capacityPath), http.StatusOK, 0)
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		for range 400 {
-			w.call(getText(capacityPath))
-		}
-		synctest.Wait()
-		runtime.GC()
-		if runtime.ReadMemStats(&after); after.HeapAlloc > before.HeapAlloc+80<<20 {
-			w.Errorf("%d MiB", (after.HeapAlloc-before.HeapAlloc)>>20)
-		}
-		w.ask(getText("/v1/nodes/"+w.uuids[0]), http.StatusOK, 0)
-		w.ask(getText(capacityPath), http.StatusOK, 0)
 	})
 }
