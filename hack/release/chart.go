@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,25 +17,21 @@ func chartVersion(version string) string {
 	return "0.0.0-g" + version // a hash may be digits with a zero in front, which is no version
 }
 
-// chart packs the Helm chart, with the files of deploy/ that it links to.
-func (r *release) chart(context.Context) error {
+// chart packs the Helm chart, with the files of deploy/ that it links to. Helm's own Save writes the time of day into it.
+func (r *release) chart() error {
 	files, err := r.chartFiles()
 	if err != nil {
 		return err
 	}
 	packed, err := tarGz(files, r.date)
-	if err != nil {
-		return err
-	}
-	return r.write("ironic-throttle-"+chartVersion(r.version)+".tgz", packed)
+	return errors.Join(err, r.write("ironic-throttle-"+chartVersion(r.version)+".tgz", packed))
 }
 
-func (r *release) chartFiles() ([]file, error) {
+func (r *release) chartFiles() (files []file, err error) {
 	loaded, err := loader.LoadDir(filepath.Join(r.root, "charts", "ironic-throttle"))
 	if err != nil {
 		return nil, err
 	}
-	var files []file
 	for _, f := range loaded.Raw {
 		content := string(f.Data)
 		switch f.Name {

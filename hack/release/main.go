@@ -1,19 +1,19 @@
-// Command release builds everything that a release consists of into one folder: static binaries
-// with man pages and completions, images, a list of what is in each binary (SPDX), manifests, a
-// Helm chart, and the checksums of all. The same commit and Go give the same bytes, on any machine:
-// no step needs a container engine, a registry or a clock (docs/dev/releasing.md).
+// Command release builds everything that a release consists of into one folder: static binaries, images, a list of
+// what is in each binary (CycloneDX), manifests, a Helm chart, and the checksums of all. The same commit and Go give the
+// same bytes, on any machine: no step needs a container engine, a registry or a clock (docs/dev/releasing.md).
 package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +21,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Getenv("SOURCE_DATE_EPOCH"), os.Stdout)
+	err := run(ctx, os.Args[1:], os.Getenv("SOURCE_DATE_EPOCH"))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -31,20 +31,16 @@ func main() {
 
 // release is one release as it is built.
 type release struct {
-	root       string // of the repository
-	out        string
-	version    string // v1.2.3, or what git describe says of a commit without a tag
-	commit     string
-	image      string // name of the image, without a tag
-	date       time.Time
-	goroot     string // of the Go that builds
-	kustomizer string // the program, found when it is needed
-	arches     []string
-	log        io.Writer
+	root    string // of the repository
+	out     string
+	version string // v1.2.3, or what git describe says of a commit without a tag
+	commit  string
+	image   string // name of the image, without a tag
+	date    time.Time
 }
 
-func run(ctx context.Context, args []string, epoch string, log io.Writer) error {
-	r := release{log: log}
+func run(ctx context.Context, args []string, epoch string) error {
+	r := &release{}
 	fs := flag.NewFlagSet("release", flag.ContinueOnError)
 	fs.StringVar(&r.root, "root", "../..", "`FOLDER` of the repository")
 	fs.StringVar(&r.out, "out", "", "`FOLDER` for what is built (default dist in the repository)")
@@ -55,25 +51,40 @@ func run(ctx context.Context, args []string, epoch string, log io.Writer) error 
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	r.arches = strings.Split(*arches, ",")
 	if err := r.complete(ctx, epoch); err != nil {
 		return err
 	}
-	return r.build(ctx)
+	fmt.Printf("release %s, commit %s, %s\n", r.version, r.commit, r.date.Format(time.RFC3339))
+	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
+		return err
+	}
+	if err := r.notes(); err != nil {
+		return err
+	}
+	for arch := range strings.SplitSeq(*arches, ",") {
+		if err := r.program(ctx, arch); err != nil {
+			return err
+		}
+	}
+	if err := r.manifests(ctx); err != nil {
+		return err
+	}
+	if err := r.chart(); err != nil {
+		return err
+	}
+	return r.checksums()
 }
 
 // complete finds out what nobody has said. The date is that of the commit.
-func (r *release) complete(ctx context.Context, epoch string) error {
-	root, err := filepath.Abs(r.root)
-	if err != nil {
-		return err
-	}
-	r.root = root
-	if r.out == "" {
-		r.out = filepath.Join(root, "dist")
-	}
+func (r *release) complete(ctx context.Context, epoch string) (err error) {
 	if r.version == "" || r.commit == "" {
 		return errors.New("-version and -commit: make release says them")
+	}
+	if r.root, err = filepath.Abs(r.root); err != nil {
+		return err
+	}
+	if r.out == "" {
+		r.out = filepath.Join(r.root, "dist")
 	}
 	if epoch == "" {
 		if epoch, err = r.output(ctx, nil, "git", "log", "-1", "--format=%ct"); err != nil {
@@ -85,36 +96,82 @@ func (r *release) complete(ctx context.Context, epoch string) error {
 		return fmt.Errorf("SOURCE_DATE_EPOCH=%s: seconds since 1970: %w", epoch, err)
 	}
 	r.date = time.Unix(seconds, 0).UTC()
-	r.goroot, err = r.output(ctx, buildEnv("amd64"), "go", "env", "GOROOT")
-	return err
+	return nil
 }
 
-// build empties the folder and fills it.
-func (r *release) build(ctx context.Context) error {
-	if err := os.RemoveAll(r.out); err != nil {
+// released matches a version that gets a tag; anything else, such as v1.2.3-4-gabcdef of git describe, is a try.
+var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z]+\.\d+)?$`)
+
+// notes copies releasenotes/vX.Y.Z.md; a release without one is refused.
+func (r *release) notes() error {
+	if !released.MatchString(r.version) {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(r.root, "releasenotes", r.version+".md"))
+	if err != nil {
+		return fmt.Errorf("%w (docs/dev/releasing.md)", err)
+	}
+	return r.write("NOTES.md", text)
+}
+
+// manifests writes each overlay as one file that kubectl applies, with the image of this release;
+// the patches of BMO's Deployment, which kubectl patch takes, are files of their own.
+func (r *release) manifests(ctx context.Context) error {
+	overlays := filepath.Join(r.root, "deploy", "overlays")
+	found, err := filepath.Glob(filepath.Join(overlays, "*", "kustomization.yaml"))
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
+	patches, err := filepath.Glob(filepath.Join(overlays, "*", "*", "kustomization.yaml"))
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(r.log, "release %s, commit %s, %s\n", r.version, r.commit, r.date.Format(time.RFC3339))
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"notes", r.notes},
-		{"binaries and images", r.programs},
-		{"manifests", r.manifests},
-		{"chart", r.chart},
-		{"checksums", r.checksums},
-	} {
-		begin := time.Now()
-		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+	for _, path := range append(found, patches...) {
+		folder, err := filepath.Rel(overlays, filepath.Dir(path))
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(r.log, "%s: %.0f s\n", step.name, time.Since(begin).Seconds())
+		text, err := r.kustomize(ctx, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		name := "_" + folder + ".yaml"
+		if overlay, part, ok := strings.Cut(folder, string(filepath.Separator)); ok {
+			name = "_" + overlay + "-" + part + ".patch.yaml"
+		}
+		text = strings.ReplaceAll(text, "image: ironic-throttle:dev\n", fmt.Sprintf("image: %q\n", r.image+":"+r.version))
+		if err := r.write(r.name(name), []byte(text)); err != nil {
+			return err
+		}
 	}
-	return nil
+	off, err := os.ReadFile(filepath.Join(overlays, "metal3-dev-env-sidecar", "off.yaml"))
+	if err != nil {
+		return err
+	}
+	return r.write(r.name("_off.patch.yaml"), off)
+}
+
+// kustomize builds a folder with the kustomize of hack/tools.
+func (r *release) kustomize(ctx context.Context, folder string) (string, error) {
+	text, err := r.output(ctx, nil, "go", "-C", "hack/tools", "tool", "kustomize", "build", "--reorder", "none", folder)
+	return text + "\n", err
+}
+
+// checksums writes SHA256SUMS over all that was built, as sha256sum -c reads it.
+func (r *release) checksums() error {
+	entries, err := os.ReadDir(r.out) // sorted
+	if err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(r.out, e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), e.Name())
+	}
+	return r.write("SHA256SUMS", []byte(sums.String()))
 }
 
 // name is the name of a file of this release.

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
 // buildFlags are those of deploy/Dockerfile; a test compares them.
@@ -29,53 +33,36 @@ func buildEnv(goarch string) []string {
 
 // program is the built product, and what is known of it.
 type program struct {
-	arch      string
-	binary    []byte
-	lab       []byte // ironic-throttle-lab, which no image has
-	modules   []moduleInfo
-	goVersion string
+	arch        string
+	binary, lab []byte // ironic-throttle, and ironic-throttle-lab, which no image has
+	modules     []moduleInfo
 }
 
-// programs builds all that depends on the processor.
-func (r *release) programs(ctx context.Context) error {
-	completions, err := r.completions(ctx)
+// program builds all that depends on the processor: archive, bill of materials, image.
+func (r *release) program(ctx context.Context, arch string) error {
+	p, err := r.compile(ctx, arch)
 	if err != nil {
 		return err
 	}
-	var images []v1.Image
-	for _, arch := range r.arches {
-		p, err := r.compile(ctx, arch)
-		if err != nil {
-			return err
-		}
-		licences, err := r.licences(p)
-		if err != nil {
-			return err
-		}
-		if err := r.archive(p, completions, licences); err != nil {
-			return err
-		}
-		bill, err := r.spdx(p)
-		if err != nil {
-			return err
-		}
-		if err := r.write(r.name("_linux_"+arch+".spdx.json"), bill); err != nil {
-			return err
-		}
-		image, err := r.container(p, licences)
-		if err != nil {
-			return err
-		}
-		if err := r.saveImage(arch, image); err != nil {
-			return err
-		}
-		images = append(images, image)
+	if err := r.archive(p); err != nil {
+		return err
 	}
-	return r.saveIndex(images)
+	bill, err := r.bill(p)
+	if err != nil {
+		return err
+	}
+	if err := r.write(r.name("_linux_"+arch+".cdx.json"), bill); err != nil {
+		return err
+	}
+	image, err := r.container(p)
+	if err != nil {
+		return err
+	}
+	return r.saveImage(arch, image)
 }
 
 // compile builds both binaries for one processor.
-func (r *release) compile(ctx context.Context, arch string) (program, error) {
+func (r *release) compile(ctx context.Context, arch string) (p program, err error) {
 	dir, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return program{}, err
@@ -88,47 +75,27 @@ func (r *release) compile(ctx context.Context, arch string) (program, error) {
 	if _, err := r.output(ctx, buildEnv(arch), "go", args...); err != nil {
 		return program{}, err
 	}
-	info, err := buildinfo.ReadFile(file)
-	if err != nil {
-		return program{}, err
-	}
-	p := program{arch: arch, goVersion: info.GoVersion}
+	p.arch = arch
 	if p.binary, err = os.ReadFile(file); err != nil {
 		return program{}, err
 	}
 	if p.lab, err = os.ReadFile(file + "-lab"); err != nil {
 		return program{}, err
 	}
-	p.modules, err = r.findModules(ctx, info)
+	info, err := buildinfo.Read(bytes.NewReader(p.binary))
+	if err == nil {
+		p.modules, err = r.findModules(ctx, arch, info)
+	}
 	return p, err
 }
 
-// completions are the scripts of all shells: path in the archive, and text.
-func (r *release) completions(ctx context.Context) (map[string]string, error) {
-	scripts := map[string]string{}
-	for shell, path := range map[string]string{
-		"bash": "completion/ironic-throttle.bash", "zsh": "completion/_ironic-throttle", "fish": "completion/ironic-throttle.fish",
-	} {
-		args := slices.Concat([]string{"run"}, buildFlags, []string{"-ldflags", r.linkFlags(), "./cmd/ironic-throttle", "completion", shell})
-		text, err := r.output(ctx, append(buildEnv(runtime.GOARCH), "GOOS="+runtime.GOOS), "go", args...)
-		if err != nil {
-			return nil, err
-		}
-		scripts[path] = text + "\n"
-	}
-	return scripts, nil
-}
-
 // archive writes the tar.gz with both binaries and what a person needs beside it.
-func (r *release) archive(p program, completions map[string]string, licences string) error {
+func (r *release) archive(p program) error {
 	top := r.name("_linux_"+p.arch) + "/"
 	files := []file{
 		{path: top + "ironic-throttle", mode: 0o755, content: p.binary},
 		{path: top + "ironic-throttle-lab", mode: 0o755, content: p.lab},
-		{path: top + "LICENSES-OF-OTHERS", content: []byte(licences)},
-	}
-	for path, text := range completions {
-		files = append(files, file{path: top + path, content: []byte(text)})
+		{path: top + "LICENSES-OF-OTHERS", content: licences(p)},
 	}
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		text, err := os.ReadFile(filepath.Join(r.root, name))
@@ -138,8 +105,14 @@ func (r *release) archive(p program, completions map[string]string, licences str
 		files = append(files, file{path: top + name, content: text})
 	}
 	packed, err := tarGz(files, r.date)
+	return errors.Join(err, r.write(r.name("_linux_"+p.arch+".tar.gz"), packed))
+}
+
+// saveImage writes an image as docker save does, for docker load, podman load and skopeo.
+func (r *release) saveImage(arch string, image v1.Image) error {
+	tag, err := name.NewTag(r.image + ":" + r.version)
 	if err != nil {
 		return err
 	}
-	return r.write(r.name("_linux_"+p.arch+".tar.gz"), packed)
+	return tarball.WriteToFile(filepath.Join(r.out, r.name("_linux_"+arch+".image.tar")), tag, image)
 }

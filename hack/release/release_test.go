@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
@@ -18,10 +19,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
-	"time"
 
+	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
@@ -29,6 +35,8 @@ const (
 	builtVersion = "0123456" // as a commit without a tag may be called: YAML takes it for a number
 	builtCommit  = "0123456789abcdef0123456789abcdef01234567"
 	builtEpoch   = "1700000000"
+	prefix       = "ironic-throttle_" + builtVersion
+	forArch      = prefix + "_linux_" + runtime.GOARCH // of this machine's processor
 )
 
 // dist is the folder of a release of this tree, for this machine's processor. The main test removes it.
@@ -49,7 +57,7 @@ func TestMain(m *testing.M) {
 }
 
 func buildTo(dir string) error {
-	return run(context.Background(), []string{"-out", dir, "-version", builtVersion, "-commit", builtCommit, "-arch", runtime.GOARCH}, builtEpoch, io.Discard)
+	return run(context.Background(), []string{"-out", dir, "-version", builtVersion, "-commit", builtCommit, "-arch", runtime.GOARCH}, builtEpoch)
 }
 
 // built reads a file of the release.
@@ -66,117 +74,48 @@ func built(t *testing.T, name string) []byte {
 	return content
 }
 
-// forArch is the name of a file of this machine's processor.
-func forArch(rest string) string {
-	return "ironic-throttle_" + builtVersion + "_linux_" + runtime.GOARCH + rest
-}
-
-// TestTheSameBytesTwice within this tree; make release-check does it in two folders.
+// TestTheSameBytesTwice within this tree; make release-check does it in two folders, and sums up every file.
 func TestTheSameBytesTwice(t *testing.T) {
-	want := string(built(t, "SHA256SUMS"))
 	dir := t.TempDir()
-	if err := buildTo(dir); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("built again (-first +second):\n%s", diff)
+	err := buildTo(dir)
+	sums, err2 := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if diff := cmp.Diff(string(built(t, "SHA256SUMS")), string(sums)); err != nil || err2 != nil || diff != "" {
+		t.Errorf("built again: %v, %v (-first +second):\n%s", err, err2, diff)
 	}
 }
 
-func TestChecksumsAreOfEveryFile(t *testing.T) {
-	sums := string(built(t, "SHA256SUMS"))
-	dir, _ := dist()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want strings.Builder
-	for _, e := range entries {
-		if e.Name() != "SHA256SUMS" {
-			fmt.Fprintf(&want, "%x  %s\n", sha256.Sum256(built(t, e.Name())), e.Name())
-		}
-	}
-	if diff := cmp.Diff(want.String(), sums); diff != "" || len(entries) < 10 {
-		t.Errorf("%d files (-want +SHA256SUMS):\n%s", len(entries), diff)
-	}
-}
-
-// unpacked are the entries of a tar.
-func unpacked(t *testing.T, from io.Reader) (found []*tar.Header, contents map[string][]byte) {
+// unpacked are the entries of a tar: mode, owner, time and path, sorted; and their contents.
+func unpacked(t *testing.T, from io.Reader) (found []string, contents map[string][]byte) {
 	t.Helper()
 	contents = map[string][]byte{}
 	r := tar.NewReader(from)
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
+			slices.Sort(found)
 			return found, contents
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, h)
+		found = append(found, strings.TrimSuffix(h.FileInfo().Mode().String()+" "+h.Name, "/"))
+		if h.Uid+h.Gid != 0 || h.Uname != "" || h.ModTime.Unix() != 1700000000 {
+			t.Errorf("%s is of %d/%s, from %s", h.Name, h.Uid, h.Uname, h.ModTime)
+		}
 		if contents[h.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func TestTheArchiveHasWhatAPersonNeeds(t *testing.T) {
-	plain, err := gzip.NewReader(bytes.NewReader(built(t, forArch(".tar.gz"))))
+// archive is what is in the tar.gz, without its top folder.
+func archive(t *testing.T) (found []string, contents map[string][]byte) {
+	t.Helper()
+	plain, err := gzip.NewReader(bytes.NewReader(built(t, forArch+".tar.gz")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	headers, contents := unpacked(t, plain)
-	top := forArch("") + "/"
-	want := []string{
-		"ironic-throttle", "ironic-throttle-lab", "LICENSE", "LICENSES-OF-OTHERS", "README.md", "CHANGELOG.md",
-		"completion/ironic-throttle.bash", "completion/_ironic-throttle", "completion/ironic-throttle.fish",
-	}
-	for i := range want {
-		want[i] = top + want[i]
-	}
-	slices.Sort(want)
-	var got []string
-	for _, h := range headers {
-		got = append(got, h.Name)
-		if h.Uid != 0 || h.Uname != "" || !h.ModTime.Equal(time.Unix(1700000000, 0)) {
-			t.Errorf("%s is of %d/%s, from %s", h.Name, h.Uid, h.Uname, h.ModTime)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for path, word := range map[string]string{
-		"completion/ironic-throttle.bash": "__start_ironic-throttle", "completion/_ironic-throttle": "#compdef ironic-throttle",
-		"completion/ironic-throttle.fish": "complete -c ironic-throttle", "LICENSES-OF-OTHERS": "github.com/spf13/cobra v",
-	} {
-		if !strings.Contains(string(contents[top+path]), word) {
-			t.Errorf("%s lacks %q", path, word)
-		}
-	}
-	modules := map[string]bool{}
-	for _, name := range []string{"ironic-throttle", "ironic-throttle-lab"} {
-		program := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(program, contents[top+name], 0o755); err != nil {
-			t.Fatal(err)
-		}
-		isTheRelease(t, exec.CommandContext(t.Context(), program, "version", "-o", "json"))
-		info, err := buildinfo.ReadFile(program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range info.Deps {
-			if name == "ironic-throttle" {
-				modules[m.Path] = true
-			} else if !modules[m.Path] {
-				t.Errorf("%s has %s, which LICENSES-OF-OTHERS lacks", name, m.Path)
-			}
-		}
-	}
+	return unpacked(t, plain)
 }
 
 // isTheRelease runs version and reads what it says of itself.
@@ -192,33 +131,176 @@ func isTheRelease(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// TestEachOverlayIsAFile with the image of the release, and each patch of BMO's Deployment.
-func TestEachOverlayIsAFile(t *testing.T) {
-	found := 0
-	err := filepath.WalkDir("../../deploy/overlays", func(path string, _ os.DirEntry, err error) error {
-		if err != nil || filepath.Base(path) != "kustomization.yaml" {
-			return err
-		}
-		found++
-		name := strings.ReplaceAll(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../deploy/overlays/"), "/", "-")
-		if strings.Count(filepath.ToSlash(path), "/") > 5 {
-			name += ".patch"
-		}
-		text := string(built(t, "ironic-throttle_"+builtVersion+"_"+name+".yaml"))
-		if strings.Contains(text, "ironic-throttle:dev") || strings.Contains(text, "kind: Deployment") && !strings.Contains(text, "image: ironic-throttle:"+builtVersion+"\n") {
-			t.Errorf("%s has another image:\n%s", name, text)
-		}
-		return nil
-	})
-	if err != nil || found < 7 {
-		t.Errorf("found %d kustomizations, %v", found, err)
+// TestTheArchiveHasWhatAPersonNeeds, and the bill names exactly the modules of its binary, each by a licence that we may
+// pass on; the other binary has no more of them.
+func TestTheArchiveHasWhatAPersonNeeds(t *testing.T) {
+	found, contents := archive(t)
+	want := []string{"-rw-r--r-- CHANGELOG.md", "-rw-r--r-- LICENSE", "-rw-r--r-- LICENSES-OF-OTHERS", "-rw-r--r-- README.md", "-rwxr-xr-x ironic-throttle", "-rwxr-xr-x ironic-throttle-lab"}
+	if diff := cmp.Diff(want, strings.Split(strings.ReplaceAll(strings.Join(found, "\n"), forArch+"/", ""), "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if off := string(built(t, "ironic-throttle_"+builtVersion+"_off.patch.yaml")); !strings.Contains(off, "$patch: delete") {
-		t.Errorf("off.patch.yaml:\n%s", off)
+	var bom cdx.BOM
+	if err := cdx.NewBOMDecoder(bytes.NewReader(built(t, forArch+".cdx.json")), cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
+		t.Fatal(err)
+	}
+	billed := map[string]bool{}
+	for _, c := range append(*bom.Components, *bom.Metadata.Component) {
+		billed[c.PackageURL] = true
+		for _, l := range *c.Licenses {
+			if !slices.Contains([]string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}, l.License.ID) {
+				t.Errorf("%s has the licence %s", c.Name, l.License.ID)
+			}
+		}
+		if len(*c.Licenses) == 0 {
+			t.Errorf("%s has no licence that is known: read it, and teach phrases its text", c.Name)
+		}
+		if heading := "\n" + c.Name + " " + c.Version + ": "; c.Name != product && !strings.Contains(string(contents[forArch+"/LICENSES-OF-OTHERS"]), heading) {
+			t.Errorf("LICENSES-OF-OTHERS lacks %q", heading)
+		}
+	}
+	if sum := fmt.Sprintf("%x", sha256.Sum256(contents[forArch+"/ironic-throttle"])); (*bom.Metadata.Component.Hashes)[0].Value != sum ||
+		len(*(*bom.Dependencies)[0].Dependencies) != len(*bom.Components) {
+		t.Errorf("the bill is of another binary than %s, or names %d dependencies", sum, len(*(*bom.Dependencies)[0].Dependencies))
+	}
+	for _, name := range []string{"ironic-throttle", "ironic-throttle-lab"} {
+		program := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(program, contents[forArch+"/"+name], 0o755); err != nil {
+			t.Fatal(err)
+		}
+		isTheRelease(t, exec.CommandContext(t.Context(), program, "version", "-o", "json"))
+		info, err := buildinfo.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range info.Deps {
+			if d.Replace != nil {
+				d.Version = builtVersion
+			}
+			if !billed["pkg:golang/"+d.Path+"@"+d.Version] {
+				t.Errorf("%s has %s %s, which the bill lacks", name, d.Path, d.Version)
+			}
+		}
+		if name == "ironic-throttle" && (len(billed) != len(info.Deps)+2 || len(billed) < 50 || !billed["pkg:golang/stdlib@"+info.GoVersion]) {
+			t.Errorf("%d modules, the bill has %d, with itself and the standard library", len(info.Deps), len(billed))
+		}
 	}
 }
 
-func TestThePackedChartLoads(t *testing.T) {
+// TestTheImageRunsAsTheDockerfileSays, which builds the same binary: no test builds it, so its words are compared.
+func TestTheImageRunsAsTheDockerfileSays(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := strings.Join(strings.Fields(strings.ReplaceAll(string(text), "\\\n", " ")), " ")
+	r := release{version: "${VERSION}", commit: "${COMMIT}"}
+	c := r.runs()
+	entry, _ := json.Marshal(c.Entrypoint)
+	cmd, _ := json.Marshal(c.Cmd)
+	want := []string{
+		"go build " + strings.Join(buildFlags, " ") + ` -ldflags "` + r.linkFlags() + `" -o /ironic-throttle ./cmd/ironic-throttle`,
+		" USER " + c.User + " ", " ENTRYPOINT " + string(entry) + " CMD " + string(cmd),
+	}
+	for label, value := range c.Labels {
+		want = append(want, fmt.Sprintf("%s=%q", label, value))
+	}
+	_, exposed, _ := strings.Cut(says, " EXPOSE ")
+	exposed, _, _ = strings.Cut(exposed, " ENTRYPOINT ")
+	for _, port := range strings.Fields(exposed) {
+		if _, ok := c.ExposedPorts[port+"/tcp"]; !ok {
+			t.Errorf("the image does not expose %s", port)
+		}
+	}
+	for _, w := range want {
+		if !strings.Contains(says, w) {
+			t.Errorf("deploy/Dockerfile lacks %s", w)
+		}
+	}
+	if strings.Count(says, "org.opencontainers.image.") != len(c.Labels) || len(c.ExposedPorts) != len(strings.Fields(exposed)) {
+		t.Errorf("deploy/Dockerfile says more than %+v", c)
+	}
+}
+
+// TestTheImageStarts, read as docker load does, in a root of its own, as its user, with what is in it and nothing else.
+func TestTheImageStarts(t *testing.T) {
+	built(t, "SHA256SUMS")
+	dir, _ := dist()
+	tag, err := name.NewTag("ironic-throttle:" + builtVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(filepath.Join(dir, forArch+".image.tar"), &tag)
+	if err == nil {
+		err = validate.Image(image)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := image.ConfigFile()
+	r := release{version: builtVersion, commit: builtCommit}
+	if diff := cmp.Diff(r.runs(), file.Config); diff != "" || file.OS != "linux" || file.Architecture != runtime.GOARCH || file.Created.Unix() != 1700000000 {
+		t.Errorf("%v, image for %s/%s, created %s: %s", err, file.OS, file.Architecture, file.Created, diff)
+	}
+	all := mutate.Extract(image)
+	defer all.Close()
+	found, contents := unpacked(t, all)
+	want := []string{
+		"-rw-r--r-- etc/ssl/certs/ca-certificates.crt", "-rw-r--r-- licenses/LICENSE", "-rw-r--r-- licenses/LICENSES-OF-OTHERS", "-rwxr-xr-x ironic-throttle",
+		"drwxr-xr-x etc", "drwxr-xr-x etc/ssl", "drwxr-xr-x etc/ssl/certs", "drwxr-xr-x licenses", "dtrwxrwxrwx tmp",
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	authorities := contents["etc/ssl/certs/ca-certificates.crt"]
+	if !x509.NewCertPool().AppendCertsFromPEM(authorities) || bytes.Count(authorities, []byte("BEGIN CERTIFICATE")) < 100 {
+		t.Errorf("authorities: %s", authorities)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("chroot needs root")
+	}
+	root := t.TempDir()
+	for dir := root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range found {
+		mode, path, _ := strings.Cut(f, " ")
+		if mode[0] == 'd' {
+			continue
+		}
+		err := os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, path), contents[path], map[bool]os.FileMode{true: 0o755, false: 0o644}[mode[3] == 'x'])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	inside := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "/ironic-throttle", args...)
+		cmd.Dir, cmd.Env = "/", []string{"PATH=/"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
+		return cmd
+	}
+	isTheRelease(t, inside("version", "-o", "json"))
+	// serve gets as far as its settings: without Ironic's address it says so, and not that something is missing.
+	out, err := inside("serve").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "IRONIC_ENDPOINT") {
+		t.Errorf("serve in the image: %v\n%s", err, out)
+	}
+}
+
+// TestEachOverlayIsAFile with the image of the release, and each patch of BMO's Deployment; and the packed chart loads.
+func TestEachOverlayIsAFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"standalone": "ironic-throttle:" + builtVersion, "observe": "ironic-throttle:" + builtVersion, "off.patch": "$patch: delete",
+		"metal3-dev-env-sidecar": "ConfigMap", "metal3-dev-env-sidecar-operator.patch": "ironic-throttle:" + builtVersion, "observe-gateway.patch": "6390",
+	} {
+		if text := string(built(t, prefix+"_"+name+".yaml")); !strings.Contains(text, want) || strings.Contains(text, "ironic-throttle:dev") {
+			t.Errorf("%s lacks %s:\n%s", name, want, text)
+		}
+	}
 	c, err := loader.LoadArchive(bytes.NewReader(built(t, "ironic-throttle-0.0.0-g"+builtVersion+".tgz")))
 	if err != nil {
 		t.Fatal(err)
@@ -228,15 +310,18 @@ func TestThePackedChartLoads(t *testing.T) {
 	}
 }
 
-// TestTheDockerfileBuildsTheSameBinary: one has no test that builds, so its words are compared.
-func TestTheDockerfileBuildsTheSameBinary(t *testing.T) {
-	r := release{version: "${VERSION}", commit: "${COMMIT}"}
-	text, err := os.ReadFile("../../deploy/Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := strings.Join(strings.Fields(strings.ReplaceAll(string(text), "\\\n", " ")), " ")
-	if want := "go build " + strings.Join(buildFlags, " ") + ` -ldflags "` + r.linkFlags() + `" -o /ironic-throttle ./cmd/ironic-throttle`; !strings.Contains(line, want) {
-		t.Errorf("deploy/Dockerfile lacks %s", want)
+// TestAReleaseNeedsItsNotes, and a try does not; the chart's version is what Helm takes.
+func TestAReleaseNeedsItsNotes(t *testing.T) {
+	for version, want := range map[string]struct {
+		needs bool
+		chart string
+	}{
+		"v1.2.4": {true, "1.2.4"}, "v1.2.4-rc.1": {true, "1.2.4-rc.1"}, "v1.2.3-4-gabcdef0": {false, "1.2.3-4-gabcdef0"},
+		"v1.2.4-dirty": {false, "1.2.4-dirty"}, "0123456": {false, "0.0.0-g0123456"}, "dev": {false, "0.0.0-gdev"},
+	} {
+		r := release{root: t.TempDir(), version: version}
+		if err := r.notes(); (err != nil) != want.needs || chartVersion(version) != want.chart {
+			t.Errorf("%s: %v, chart %s", version, err, chartVersion(version))
+		}
 	}
 }
