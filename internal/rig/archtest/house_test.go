@@ -90,7 +90,7 @@ func TestImportsRunOneWay(t *testing.T) {
 		}
 	}
 	for pkg := range strings.FieldsSeq(strings.Join(layers, " ")) {
-		if !there[pkg] {
+		if !there[pkg] && pkg != "pkg/api" { // which is a module of its own
 			t.Errorf("%s is in a layer, and is not there", pkg)
 		}
 	}
