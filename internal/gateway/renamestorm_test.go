@@ -40,7 +40,7 @@ func TestNamesThatMoveNeverBreakTheLimit(t *testing.T) {
 			rt.Fatal(broken)
 		}
 	})
-	if moved == 0 || waited == 0 {
+	if (moved == 0 || waited == 0) && !testing.Short() { // which is two histories
 		t.Errorf("%d names moved, %d PUTs waited: nothing was tried", moved, waited)
 	}
 }
