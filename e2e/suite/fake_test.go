@@ -86,14 +86,6 @@ func TestFakeRestart(t *testing.T) {
 	run(t, inMemory(o), restart)
 }
 
-func TestFakeOnMariaDB(t *testing.T) {
-	o := options()
-	o.WholeSeconds, o.FoldCase = true, true
-	target := inMemory(o)
-	target.MariaDB = true
-	run(t, target, cases...)
-}
-
 // TestFakeOnTheWire runs the cases of access on real sockets, with credentials and TLS.
 func TestFakeOnTheWire(t *testing.T) {
 	o := options()

@@ -37,7 +37,6 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 	var ironic struct{ API string }
 	child.Serve(t, child.Command{Name: labBinary, Args: []string{
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", strconv.Itoa(nodes), "--namespaces", "3", "--speed", "1200",
-		"--automated-clean=false", "--failing", "0", "--never-heartbeat", "0", "--vanish", "0", "--hang", "0",
 	}}, &ironic)
 	front := newFront(t, strings.TrimSuffix(ironic.API, "/v1"))
 	var at struct{ API, Gateway, Health, Metrics string }

@@ -36,8 +36,8 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 	var ironic struct{ API string }
 	child.Serve(t, child.Command{Name: labBinary, Args: []string{
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", fmt.Sprint(hosts), "--namespaces", "4", "--speed", "60", "--limit", fmt.Sprint(limit),
-		"--failing", "0.2", "--fail-tries", "1000000", "--flap", "0.05", "--boot-capacity", "12", "--collapse-above", "15", "--collapse-chance", "0.5",
-		"--conductor-groups", "rack1,rack2", "--callback-timeout", "10m", "--list-lag", "0s-30s",
+		"--failing", "0.2", "--fail-tries", "1000000", "--boot-capacity", "12", "--collapse-above", "15", "--collapse-chance", "0.5",
+		"--conductor-groups", "rack1,rack2", "--callback-timeout", "10m",
 	}}, &ironic)
 	dir := t.TempDir()
 	settings := filepath.Join(dir, "throttle.yaml")

@@ -1,11 +1,16 @@
 package fakeironic
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,8 +40,8 @@ type Fault struct {
 	Path string `json:"path,omitempty"`
 	// Count is how many requests it meets, 0 is any number.
 	Count int `json:"count,omitempty"`
-	// Share of the requests that it meets, by chance; 0 is all. Each spelling of a query draws
-	// from a sequence of its own, so that it does not matter which of two requests is first.
+	// Share of the requests that it meets, by chance; 0 is all. Each spelling of a query draws from a sequence of its own, so
+	// that it does not matter which of two requests is first.
 	Share float64 `json:"share,omitempty"`
 	// Skip lets so many matching requests pass before.
 	Skip int `json:"skip,omitempty"`
@@ -61,32 +66,64 @@ func (f *Fault) validate() error {
 	default:
 		return fmt.Errorf("trouble %q: want refuse, cut-after, slow, slow-after, status, done, torn or half", f.Trouble)
 	}
-	switch f.Requests {
-	case "", "all", "list", "node", "put":
-	default:
+	if !slices.Contains([]string{"", "all", "list", "node", "put"}, f.Requests) {
 		return fmt.Errorf("requests %q: want all, list, node or put", f.Requests)
-	}
-	if !(f.Share >= 0 && f.Share <= 1) {
-		return fmt.Errorf("share %v: want 0..1", f.Share)
-	}
-	if f.Count < 0 || f.Skip < 0 || f.For < 0 {
-		return fmt.Errorf("count %d, skip %d, for %v: want >= 0", f.Count, f.Skip, f.For)
 	}
 	return nil
 }
 
-// chaos holds the faults that are on. The server's lock guards it.
-type chaos struct {
-	lastID int
-	active []*activeFault
-}
-
 type activeFault struct {
-	ID    int       `json:"id"`
-	Fault           // as asked for; Count and Skip go down
-	Until time.Time `json:"until,omitzero"`
+	Fault // as asked for; Count and Skip go down
+	id    int
+	until time.Time
 	bound bool
 	drawn map[string]uint64 // by query, how often Share was drawn
+}
+
+// AddFault puts a fault on and returns the number to take it away with.
+func (s *Server) AddFault(f Fault) (int, error) {
+	if err := f.validate(); err != nil {
+		return 0, fmt.Errorf("fault: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastID++
+	a := &activeFault{id: s.lastID, Fault: f, bound: f.Count > 0, drawn: map[string]uint64{}}
+	if f.For > 0 {
+		a.until = s.clock().Add(f.For)
+	}
+	s.faults = append(s.faults, a)
+	return a.id, nil
+}
+
+// ClearFault takes a fault away, 0 all of them.
+func (s *Server) ClearFault(id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = slices.DeleteFunc(s.faults, func(a *activeFault) bool { return id == 0 || a.id == id })
+}
+
+// pick finds what the faults do to one request.
+func (s *Server) pick(now time.Time, c *call) (h hits) {
+	s.faults = slices.DeleteFunc(s.faults, func(a *activeFault) bool {
+		return !a.until.IsZero() && !now.Before(a.until) || a.bound && a.Count == 0
+	})
+	for _, a := range s.faults {
+		switch {
+		case !a.matches(c) || a.spares(c):
+		case a.Skip > 0:
+			a.Skip--
+		default:
+			a.Count--
+			h.add(&a.Fault)
+		}
+	}
+	return h
+}
+
+func (f *Fault) matches(c *call) bool {
+	return (f.Requests == "" || f.Requests == "all" || f.Requests == string(c.kind)) &&
+		(f.Method == "" || strings.EqualFold(f.Method, c.r.Method)) && strings.Contains(c.r.URL.Path, f.Path)
 }
 
 // spares draws whether a matching request is none of Share.
@@ -101,38 +138,6 @@ func (a *activeFault) spares(c *call) bool {
 	return rand.New(rand.NewPCG(h.Sum64(), a.drawn[query])).Float64() >= a.Share
 }
 
-// AddFault puts a fault on and returns the number to take it away with.
-func (s *Server) AddFault(f Fault) (int, error) {
-	if err := f.validate(); err != nil {
-		return 0, fmt.Errorf("fault: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.chaos.lastID++
-	a := &activeFault{ID: s.chaos.lastID, Fault: f, bound: f.Count > 0, drawn: map[string]uint64{}}
-	if f.For > 0 {
-		a.Until = s.clock().Add(f.For)
-	}
-	s.chaos.active = append(s.chaos.active, a)
-	return a.ID, nil
-}
-
-// ClearFault takes a fault away, 0 all of them; it tells whether one was there.
-func (s *Server) ClearFault(id int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := s.chaos.active[:0]
-	for _, a := range s.chaos.active {
-		if id != 0 && a.ID != id {
-			kept = append(kept, a)
-		}
-	}
-	cleared := len(kept) < len(s.chaos.active)
-	clear(s.chaos.active[len(kept):])
-	s.chaos.active = kept
-	return cleared
-}
-
 // hits is what the faults do to one request.
 type hits struct {
 	refuse, cutAfter, torn, half bool
@@ -141,58 +146,29 @@ type hits struct {
 	text                         string
 }
 
-func (c *chaos) pick(now time.Time, r *call) (h hits) {
-	kept := c.active[:0]
-	for _, a := range c.active {
-		if !a.Until.IsZero() && !now.Before(a.Until) || a.bound && a.Count == 0 {
-			continue
-		}
-		kept = append(kept, a)
-		if !a.matches(r) || a.spares(r) {
-			continue
-		}
-		if a.Skip > 0 {
-			a.Skip--
-			continue
-		}
-		if a.bound {
-			a.Count--
-		}
-		h.add(a)
-	}
-	clear(c.active[len(kept):])
-	c.active = kept
-	return h
-}
-
-func (f *Fault) matches(c *call) bool {
-	kind := map[string]callKind{"list": callList, "node": callNode, "put": callPut}
-	if want, one := kind[f.Requests]; one && want != c.kind {
-		return false
-	}
-	return (f.Method == "" || strings.EqualFold(f.Method, c.r.Method)) && strings.Contains(c.r.URL.Path, f.Path)
-}
-
-func (h *hits) add(a *activeFault) {
-	switch a.Trouble {
+func (h *hits) add(f *Fault) {
+	switch f.Trouble {
 	case Refuse:
 		h.refuse = true
 	case CutAfter:
 		h.cutAfter = true
 	case Slow:
-		h.slow += a.Delay
+		h.slow += f.Delay
 	case SlowAfter:
-		h.slowAfter += a.Delay
+		h.slowAfter += f.Delay
 	case Status:
-		h.status, h.text = a.Code, a.Text
+		h.status, h.text = f.Code, f.Text
 	case DoneAfter:
-		h.done, h.text = a.Code, a.Text
+		h.done, h.text = f.Code, f.Text
 	case Torn:
 		h.torn = true
 	case Half:
 		h.half = true
 	}
 }
+
+// errDropped is a connection that ends without an answer.
+var errDropped = errors.New("connection dropped by the fake")
 
 func (h *hits) before(ctx context.Context) error {
 	if h.refuse {
@@ -202,12 +178,9 @@ func (h *hits) before(ctx context.Context) error {
 }
 
 func (h *hits) refusal(status int) answer {
-	text := h.text
-	if text == "" {
-		text = "The fake was told to answer " + itoa(int64(status)) + "."
-	}
-	f := serverFault(status, text)
-	return answer{status: status, body: f.body(), header: http.Header{"Content-Type": {"application/json"}}}
+	text := fmt.Sprintf("The fake was told to answer %d.", status)
+	set(&text, h.text)
+	return answer{status: status, body: serverFault(status, text).body(), header: http.Header{"Content-Type": {"application/json"}}}
 }
 
 func (h *hits) after(ctx context.Context, a *answer) error {
@@ -219,11 +192,69 @@ func (h *hits) after(ctx context.Context, a *answer) error {
 		return errDropped
 	case h.done != 0:
 		*a = h.refusal(h.done)
-	case h.half && len(a.body) > 1:
-		a.header.Set("Content-Length", itoa(int64(len(a.body))))
-		a.body = a.body[:len(a.body)/2]
-	case h.torn && len(a.body) > 1:
-		a.body = a.body[:len(a.body)/2]
+	case h.half:
+		a.half = len(a.body) > 1
+	case h.torn:
+		a.body = a.body[:(len(a.body)+1)/2]
 	}
 	return nil
+}
+
+// wait sleeps by the real clock, or a bubble's, unless ctx ends first.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Admin returns the fake's own handler, for demos and other processes:
+//
+//	GET    /fake/truth    what really goes on (Truth)
+//	POST   /fake/faults   a Fault as JSON, with "for" and "delay" such as "30s"
+//	DELETE /fake/faults   ends them all
+//
+// Errors are 400 with a plain text that names field, value and rule.
+func (s *Server) Admin() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /fake/truth", func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(out).Encode(s.Truth()) // or the client is gone
+	})
+	mux.HandleFunc("POST /fake/faults", func(out http.ResponseWriter, r *http.Request) {
+		if err := s.adminFault(http.MaxBytesReader(out, r.Body, 64<<10)); err != nil {
+			http.Error(out, err.Error(), http.StatusBadRequest)
+		}
+	})
+	mux.HandleFunc("DELETE /fake/faults", func(http.ResponseWriter, *http.Request) { s.ClearFault(0) })
+	return mux
+}
+
+func (s *Server) adminFault(body io.Reader) error {
+	var f struct {
+		Fault
+		For   string `json:"for"`
+		Delay string `json:"delay"`
+	}
+	in := json.NewDecoder(body)
+	in.DisallowUnknownFields()
+	if err := in.Decode(&f); err != nil {
+		return fmt.Errorf("body: %w", err)
+	}
+	var errFor, errDelay error
+	if f.For != "" {
+		f.Fault.For, errFor = time.ParseDuration(f.For)
+	}
+	if f.Delay != "" {
+		f.Fault.Delay, errDelay = time.ParseDuration(f.Delay)
+	}
+	_, err := s.AddFault(f.Fault)
+	return cmp.Or(errFor, errDelay, err)
 }

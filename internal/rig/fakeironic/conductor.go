@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -23,37 +24,34 @@ func hostname(conductor int) string {
 	return fmt.Sprintf("localhost-%d", conductor+1)
 }
 
-// registered is the name by which the API knows a conductor.
-func (w *World) registered(conductor int) string {
-	if w.newer() {
-		return hostname(conductor) + ":8089"
-	}
-	return hostname(conductor)
+// stuck maps each state in which a conductor holds the lock on the state in which its restart leaves the node.
+var stuck = map[ironic.State]ironic.State{
+	ironic.Deploying: ironic.DeployFailed, ironic.Cleaning: ironic.CleanFailed,
+	ironic.Inspecting: ironic.InspectFailed, ironic.Rescuing: ironic.RescueFailed,
+	ironic.Unrescuing: ironic.UnrescueFailed, ironic.Deleting: ironic.Error,
+	ironic.Verifying: ironic.Enroll, ironic.Adopting: ironic.AdoptFailed,
+	ironic.Servicing: ironic.ServiceFailed,
 }
 
-// newer tells whether this plays the newer of the two Ironics that were
-// measured: above API 1.82.
-func (w *World) newer() bool { return w.opt.API.MaxMinor > 82 }
+// periodicMaxWorkers is [conductor]periodic_max_workers, which bounds how many nodes of a state a conductor lets fail
+// when it starts.
+const periodicMaxWorkers = 8
 
-// StopConductor takes a conductor (from 0) away for so long, d after Speed. A
-// killed one is still registered: its PUTs are 500, not 503. When it comes back, eight of
-// the nodes that it held locked have failed in each state, those that came into it first;
-// the others have lost the lock, and nobody works on them until it is started again. The
-// wait states live on. Conductors do not take over each other's nodes.
+// StopConductor takes a conductor (from 0) away for so long, d after Speed. A killed one is still registered: its PUTs
+// are 500, not 503. When it comes back, eight of the nodes that it held locked have failed in each state, those that
+// came into it first; the others have lost the lock, and nobody works on them until it is started again. The wait states
+// live on. Conductors do not take over each other's nodes.
 func (w *World) StopConductor(now time.Time, conductor int, d time.Duration, killed bool) error {
 	w.Advance(now)
-	if conductor < 0 || conductor >= len(w.down) {
+	switch {
+	case conductor < 0 || conductor >= len(w.down):
 		return fmt.Errorf("conductor %d: want 0..%d", conductor, len(w.down)-1)
-	}
-	if d < 0 {
-		return fmt.Errorf("duration %s: want >= 0", d)
-	}
-	if w.down[conductor].until != 0 {
+	case w.down[conductor].until != 0:
 		return fmt.Errorf("conductor %d: is down already", conductor)
 	}
-	w.down[conductor] = conductorDown{until: w.now + int64(d), killed: killed}
-	w.seq++
-	w.events.push(event{at: w.now + int64(d), seq: w.seq, gen: uint32(conductor), kind: eventConductorUp})
+	until := w.now + int64(d)
+	w.down[conductor] = conductorDown{until: until, killed: killed}
+	w.agenda.Add(time.Duration(until), func() { w.conductorUp(conductor) })
 	return nil
 }
 
@@ -69,24 +67,18 @@ func (w *World) conductorUp(conductor int) {
 	swept := map[ironic.State]int{}
 	for _, n := range held {
 		if swept[n.state]++; swept[n.state] > periodicMaxWorkers {
-			w.change(n)
 			n.locked = false
 			n.gen++ // nothing that was to come of its work comes
 			continue
 		}
 		w.fail(n, fmt.Sprintf("The %s state can't be resumed by conductor %s. Moving to fail state.",
-			upper(string(n.state)), hostname(conductor)))
+			strings.ToUpper(string(n.state)), hostname(conductor)))
 	}
 }
 
-// periodicMaxWorkers is [conductor]periodic_max_workers, which bounds how many nodes of a
-// state a conductor lets fail when it starts.
-const periodicMaxWorkers = 8
-
 // reach returns the fault of an API call that needs the node's conductor.
 func (w *World) reach(n *node) *fault {
-	d := w.down[n.conductor]
-	switch {
+	switch d := w.down[n.conductor]; {
 	case d.until == 0:
 		return nil
 	case d.killed:

@@ -1,8 +1,10 @@
 package fakeironic
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -21,23 +23,29 @@ const (
 	FateFailNow   Fate = "failnow"  // its present work fails at once
 	FateVanish    Fate = "vanish"   // is gone from Ironic at once
 	FateAgentLost Fate = "wipe"     // agent_url is wiped at once; heartbeats bring it back only after a boot
-	FateLock      Fate = "lock"     // somebody else reserves the node
 	FateHeal      Fate = "heal"     // ends all the lasting ones
 )
 
+func (w *World) known(now time.Time, ident string) (*node, error) {
+	w.Advance(now)
+	if n := w.find(ident); n != nil {
+		return n, nil
+	}
+	return nil, fmt.Errorf("node %q: not found", ident)
+}
+
 // Befall lets a fate come over a host.
 func (w *World) Befall(now time.Time, ident string, f Fate) error {
-	w.Advance(now)
-	n := w.find(ident)
-	if n == nil {
-		return fmt.Errorf("node %q: not found", ident)
+	n, err := w.known(now, ident)
+	if err != nil {
+		return err
 	}
 	switch f {
 	case FateHang:
 		n.fate.hang = true
-		if waitStates[n.state] {
+		if isWait(n.state) {
 			n.gen++
-			w.boots.leave(n, w.now)
+			w.boots.leave(n, w.now, w.opt.Overload)
 		}
 	case FateNever:
 		n.fate.never = true
@@ -56,36 +64,32 @@ func (w *World) Befall(now time.Time, ident string, f Fate) error {
 		w.remove(n)
 	case FateAgentLost:
 		w.wipeAgent(n)
-	case FateLock:
-		n.fate.pinned = true
 	case FateHeal:
-		w.heal(n)
+		hung := n.fate.hang
+		n.fate = fate{}
+		if hung && n.work != nil && isWait(n.state) { // a step that hung goes on
+			w.enter(n)
+		}
 	default:
-		return fmt.Errorf("fate %q: want hang, never, flap, fail, unsteady, failnow, vanish, wipe, lock or heal", f)
+		return fmt.Errorf("fate %q: unknown", f)
 	}
 	return nil
 }
 
-// heal ends the lasting fates; a step that hung goes on.
-func (w *World) heal(n *node) {
-	hung := n.fate.hang
-	n.fate = fate{}
-	if hung && n.work != nil && waitStates[n.state] {
-		w.enter(n)
-	}
+// Known tells whether any Ironic has that state.
+func Known(s ironic.State) bool {
+	return s.Since() > 0 || s.Busy() || startStates[s] || s.Failed() || s == ironic.Verifying || s == ironic.Adopting ||
+		s == ironic.AdoptFailed || s == ironic.Rescue
 }
 
-// SetState puts a node into a state from outside, like an SQL update on a real
-// Ironic: nothing works on it then, whatever the state says, and stamps move.
-// Agent tells whether agent_url is there.
+// SetState puts a node into a state from outside, like an SQL update on a real Ironic: nothing works on it then, whatever
+// the state says, and stamps move. Agent tells whether agent_url is there.
 func (w *World) SetState(now time.Time, ident string, s ironic.State, agent bool) error {
-	w.Advance(now)
-	n := w.find(ident)
-	if n == nil {
-		return fmt.Errorf("node %q: not found", ident)
-	}
-	known := s.Extra() || w.knowsState(s)
-	if !known {
+	n, err := w.known(now, ident)
+	switch {
+	case err != nil:
+		return err
+	case !Known(s):
 		return fmt.Errorf("state %q: unknown to Ironic", s)
 	}
 	w.drop(n)
@@ -98,11 +102,97 @@ func (w *World) SetState(now time.Time, ident string, s ironic.State, agent bool
 	return nil
 }
 
-// Idents lists the UUIDs of all nodes in the order of their making.
-func (w *World) Idents() []string {
-	out := make([]string, len(w.nodes))
-	for i, n := range w.nodes {
-		out[i] = n.uuid
+// Change is what Edit changes; what is nil or "" stays as it is.
+type Change struct {
+	State                      ironic.State
+	Agent, Maintenance, Locked *bool
+	Error, Group, Boot, Parent *string // Parent is a UUID, "" is no parent
+}
+
+// Edit changes a node from outside, like an SQL update on a real Ironic: nothing works on it then, whatever its state
+// says. Stamps move with the state alone.
+func (w *World) Edit(now time.Time, ident string, c Change) error {
+	n, err := w.known(now, ident)
+	switch {
+	case err != nil:
+		return err
+	case c.State != "" && !Known(c.State):
+		return fmt.Errorf("state %q: unknown to Ironic", c.State)
 	}
-	return slices.Clip(out)
+	w.drop(n)
+	if c.State != "" && c.State != n.state {
+		w.setState(n, c.State)
+	}
+	assign(&n.agent, c.Agent)
+	assign(&n.maintenance, c.Maintenance)
+	assign(&n.fate.pinned, c.Locked)
+	assign(&n.lastError, c.Error)
+	assign(&n.group, c.Group)
+	assign(&n.boot, c.Boot)
+	if c.Parent != nil {
+		n.put("parent_node", appendJSON(nil, text(*c.Parent)))
+	}
+	return nil
+}
+
+func assign[T any](to, value *T) {
+	if value != nil {
+		*to = *value
+	}
+}
+
+// Defect is something wrong with a part of the site. It befalls all hosts of that part for as long as it lasts.
+type Defect struct {
+	Kind DefectKind
+	// Part is the image's checksum or the conductor group; "" is every host.
+	Part string
+}
+
+// DefectKind is what is wrong.
+type DefectKind string
+
+// The kinds of defects.
+const (
+	// DefectImage: deployments fail when the image has been written and does not match. Inspection and cleaning go well.
+	DefectImage DefectKind = "image"
+	// DefectRack: no boot of a conductor group's hosts comes up, so that all their work fails when Ironic has waited long
+	// enough.
+	DefectRack DefectKind = "rack"
+)
+
+// SetDefects says what is wrong from now on, in place of all that was before. A boot that was lost stays lost when its
+// defect ends.
+func (w *World) SetDefects(now time.Time, defects ...Defect) {
+	w.Advance(now)
+	w.defects = slices.Clone(defects)
+	for _, n := range w.nodes {
+		if n.booting && w.defective(n, DefectRack) {
+			w.boots.leave(n, w.now, w.opt.Overload)
+		}
+	}
+}
+
+func (w *World) defective(n *node, kind DefectKind) bool {
+	return slices.ContainsFunc(w.defects, func(d Defect) bool {
+		part := n.group
+		if kind == DefectImage {
+			part = n.image()
+		}
+		return d.Kind == kind && (d.Part == "" || strings.EqualFold(d.Part, part))
+	})
+}
+
+// image is the checksum of the one that n is to get; "" when there is none.
+func (n *node) image() string {
+	var info struct {
+		Checksum string `json:"image_checksum"`
+	}
+	_ = json.Unmarshal(n.rest["instance_info"], &info) // none, or of users' own words
+	return info.Checksum
+}
+
+// spoilt reports whether the present step of n writes an image that is bad.
+func (w *World) spoilt(n *node) bool {
+	deploys := n.work.verb == ironic.TargetActive || n.work.verb == ironic.TargetRebuild
+	return deploys && n.state == ironic.Deploying && n.work.at == len(n.work.steps)-2 && w.defective(n, DefectImage)
 }

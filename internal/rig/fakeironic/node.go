@@ -2,78 +2,49 @@ package fakeironic
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// node is one row of the world. Times are Unix nanoseconds, 0 is NULL.
+// node is one row of the world. A time of 0 is NULL.
 type node struct {
 	id         int64 // as in Ironic's table: grows, never used again
 	uuid, name string
-	attrs      *attrs // shared between nodes: replaced, never changed
-	face              // as the single GET shows it
-	shown      *face  // as the lists still show it, while they lag
-	rank       int64  // its stamp in ranked, 0 is that it is not there
-	created    int64
-	conductor  int
-	draw       draw.Stream
-	work       *work
-	gen        uint32 // counts steps: events of an earlier step are void
-	beat       uint32 // the same for heartbeats
-	booting    bool
-	gone       bool
-	inventory  bool // an inspection has ended well
-	fate       fate
-	done       tally
-}
 
-// face is what changes while a node works, and what lists may show late.
-type face struct {
-	state, target ironic.State
-	agent         bool
-	agentBeat     int64
-	provUpdated   int64
-	updated       int64
-	lastError     string
-	fault         string
-	maintenance   bool
-	reason        string // of the maintenance
-	power         string
-	locked        bool // reservation is set
-	provText      isoMemo
-	beatText      isoMemo
-}
-
-// isoMemo spares writing the same stamp again: lists are read far more often
-// than nodes change.
-type isoMemo struct {
-	nanos int64
-	text  string
-}
-
-func (m *isoMemo) of(nanos int64, zone string) string {
-	if m.nanos != nanos {
-		*m = isoMemo{nanos, isoTime(nanos, zone)}
-	}
-	return m.text
-}
-
-// attrs is what users set. rest holds JSON text by field name; a field that is
-// not there has the default of the field table.
-type attrs struct {
+	// What users set. rest holds JSON text by field name, and is shared between nodes: replaced, never changed.
 	driver, group, boot, instance string
-	// checksum is that of the image in rest's instance_info.
-	checksum string
-	rest     map[string]json.RawMessage
+	rest                          map[string]json.RawMessage
+
+	state, target                            ironic.State
+	agent                                    bool
+	created, updated, provUpdated, agentBeat int64
+	lastError, fault, power                  string
+	maintenance                              bool
+	reason                                   string // of the maintenance
+	locked                                   bool   // a conductor works on it
+	inventory                                bool   // an inspection has ended well
+
+	conductor int
+	draw      draw.Stream
+	work      *work
+	gen       uint32 // counts steps: what was to come of an earlier one is void
+	beat      uint32 // the same for heartbeats
+	booting   bool
+	gone      bool
+	fate      fate
+	done      tally
 }
 
 // fate is what was decided for a host, by the options or on demand.
 type fate struct {
 	never   bool // boots never come up
-	vanish  bool // vanishes in its next work
-	flap    bool
+	flap    bool // its agent_url comes and goes
 	hang    bool // the next wait state never ends
 	failing int  // so many tries still fail
 	// unsteady: every other work fails; tripped: the last one did.
@@ -81,60 +52,216 @@ type fate struct {
 	pinned            bool // somebody else holds the lock
 }
 
-// tally counts works of a host.
-type tally struct {
-	started, finished, failed, aborted int
-	workNanos, since                   int64
+// NodeSpec is a node to be made. Empty fields have Ironic's defaults: no name, a drawn UUID, state enroll, boot
+// interface ipxe.
+type NodeSpec struct {
+	UUID, Name     string
+	State          ironic.State // any state; a busy one is left alone
+	ConductorGroup string
+	BootInterface  string
+	Image          string    // checksum in instance_info
+	Since          time.Time // of the state; the zero value is none
 }
 
-// wait states are the ones in which nobody holds the lock.
-var waitStates = map[ironic.State]bool{
-	ironic.CleanWait: true, ironic.InspectWait: true, ironic.DeployWait: true,
-	ironic.RescueWait: true, ironic.ServiceWait: true,
+var fleetSets = map[string]json.RawMessage{
+	"driver_info": json.RawMessage(`{"deploy_kernel": "http://x/k", "deploy_ramdisk": "http://x/r"}`),
+	"properties":  json.RawMessage(`{"cpu_arch": "x86_64", "cpus": 64, "memory_mb": 262144, "local_gb": 900}`),
 }
 
-// stuck maps each state in which a conductor holds the lock on the state in
-// which its restart leaves the node.
-var stuck = map[ironic.State]ironic.State{
-	ironic.Deploying: ironic.DeployFailed, ironic.Cleaning: ironic.CleanFailed,
-	ironic.Inspecting: ironic.InspectFailed, ironic.Rescuing: ironic.RescueFailed,
-	ironic.Unrescuing: ironic.UnrescueFailed, ironic.Deleting: ironic.Error,
-	ironic.Verifying: ironic.Enroll, ironic.Adopting: ironic.AdoptFailed,
-	ironic.Servicing: ironic.ServiceFailed,
-}
-
-// list returns the face that lists show.
-func (n *node) list() *face {
-	if n.shown != nil {
-		return n.shown
+// newNode gives a node its id, stream, UUID and conductor.
+func (w *World) newNode() *node {
+	w.lastID++
+	n := &node{
+		id: w.lastID, created: w.written(w.now), draw: draw.NewStream(w.opt.Seed, uint64(w.lastID)),
+		state: ironic.Enroll, driver: "fake-hardware", boot: "ipxe", rest: fleetSets,
 	}
-	return &n.face
+	n.uuid = n.draw.UUID()
+	n.conductor = int((w.lastID - 1) % int64(w.opt.Conductors))
+	return n
 }
 
-// stamp is now by the clock of the node's conductor.
-func (w *World) stamp(n *node) int64 {
-	return w.now + int64(w.opt.ConductorSkew)*int64(n.conductor)
-}
-
-// written is a stamp as the database keeps it.
-func (w *World) written(stamp int64) int64 {
-	if w.opt.WholeSeconds {
-		stamp -= stamp % int64(time.Second)
+// addFleetNode makes node i of the fleet.
+func (w *World) addFleetNode(i int) {
+	f, n := &w.opt.Fleet, w.newNode()
+	if !n.draw.Chance(f.Unnamed) {
+		n.name = fmt.Sprintf("ns-%02d~host-%05d", i%f.Namespaces+1, i+1)
 	}
-	return stamp
+	if len(f.ConductorGroups) > 0 {
+		n.group = strings.ToLower(f.ConductorGroups[i%len(f.ConductorGroups)])
+	}
+	if n.draw.Chance(f.VirtualMedia) {
+		n.boot = "redfish-virtual-media"
+	}
+	n.state = f.Start
+	if f.Start == ironic.Active {
+		n.power = powerOn
+	}
+	w.insert(n)
 }
 
-// public converts a face into the words of pkg/ironic.
-func (n *node) public(f *face) ironic.Node {
-	out := ironic.Node{
-		UUID: n.uuid, Name: n.name, State: f.state, TargetState: f.target,
-		ProvisionUpdatedAt: f.provText.of(f.provUpdated, "+00:00"), AgentURL: f.agent,
-		AgentHeartbeat: f.beatText.of(f.agentBeat, ""), Locked: f.locked || n.fate.pinned,
-		ConductorGroup: n.attrs.group, BootInterface: n.attrs.boot,
-		Maintenance: f.maintenance, Fault: f.fault, LastError: f.lastError,
-		InstanceUUID: n.attrs.instance,
+// CreateNode makes a node and returns its UUID.
+func (w *World) CreateNode(now time.Time, s NodeSpec) (string, error) {
+	w.Advance(now)
+	n := w.newNode()
+	set(&n.uuid, s.UUID)
+	set(&n.state, s.State)
+	set(&n.boot, s.BootInterface)
+	n.name, n.group = s.Name, strings.ToLower(s.ConductorGroup)
+	if !s.Since.IsZero() {
+		n.provUpdated = s.Since.UnixNano()
 	}
-	return out
+	if s.Image != "" {
+		n.put("instance_info", appendJSON(nil, object{{"image_checksum", s.Image}}))
+	}
+	if f := w.unique(n.uuid, n.name); f != nil {
+		return "", fmt.Errorf("create node %q: %s", s.Name, f.text)
+	}
+	w.insert(n)
+	return n.uuid, nil
+}
+
+// set puts a value in place of a default, unless it is none.
+func set[T ~string](to *T, value T) {
+	if value != "" {
+		*to = value
+	}
+}
+
+// put sets a field that users set.
+func (n *node) put(field string, value json.RawMessage) {
+	n.rest = maps.Clone(n.rest)
+	n.rest[field] = value
+}
+
+func (w *World) unique(uuid, name string) *fault {
+	if w.byUUID[uuid] != nil {
+		return clientFault(409, "A node with UUID %s already exists.", uuid)
+	}
+	if name != "" && w.byName[name] != nil {
+		return clientFault(409, "A node with name %s already exists.", name)
+	}
+	return nil
+}
+
+func (w *World) insert(n *node) {
+	for range 4 { // so that the hosts of a seed are those that the storms of the pages have
+		n.draw.Float()
+	}
+	if n.draw.Chance(w.opt.Fates.Failing) {
+		n.fate.failing = w.opt.Fates.FailTries
+	}
+	_, n.locked = stuck[n.state]
+	w.nodes = append(w.nodes, n)
+	w.byUUID[n.uuid] = n
+	w.rename(n, n.name)
+	w.move(n, false, n.state.Busy())
+}
+
+func (w *World) rename(n *node, name string) {
+	if w.byName[n.name] == n {
+		delete(w.byName, n.name)
+	}
+	if n.name = name; name != "" {
+		w.byName[name] = n
+	}
+}
+
+// remove takes n out of Ironic: whatever it was doing is over.
+func (w *World) remove(n *node) {
+	w.drop(n)
+	w.boots.leave(n, w.now, w.opt.Overload)
+	w.move(n, n.state.Busy(), false)
+	n.gone = true
+	w.nodes = slices.DeleteFunc(w.nodes, func(x *node) bool { return x == n })
+	delete(w.byUUID, n.uuid)
+	w.rename(n, "")
+}
+
+// DeleteNode is DELETE /v1/nodes/<ident> without HTTP; 204 is success.
+func (w *World) DeleteNode(now time.Time, ident string) (status int, faultstring string) {
+	w.Advance(now)
+	w.count(callOther)
+	return w.deleteNode(w.find(ident), ident).or(204)
+}
+
+var deletable = []ironic.State{ironic.Manageable, ironic.Enroll, ironic.AdoptFailed, ironic.Available}
+
+func (w *World) deleteNode(n *node, ident string) *fault {
+	if n == nil {
+		return notFound(ident)
+	}
+	if f := w.free(n); f != nil {
+		return f
+	}
+	if !n.maintenance && !slices.Contains(deletable, n.state) {
+		return clientFault(409, `Can not delete node "%s" while it is in provision state "%s". Valid provision states `+
+			`to perform deletion are: "('manageable', 'enroll', 'adopt failed', 'available')", or set the node into maintenance mode`, n.uuid, n.state)
+	}
+	w.remove(n)
+	return nil
+}
+
+// free refuses what a conductor would have to do that is away, or for a node that is locked.
+func (w *World) free(n *node) *fault {
+	if f := w.reach(n); f != nil {
+		return f
+	}
+	if n.locked || n.fate.pinned {
+		return lockedFault(n)
+	}
+	return nil
+}
+
+// maintain sets or ends the maintenance of n.
+func (w *World) maintain(n *node, on bool, reason string) *fault {
+	if f := w.free(n); f != nil {
+		return f
+	}
+	if n.maintenance, n.reason = on, reason; !on {
+		n.fault = ""
+	}
+	n.updated = w.written(w.stamp(n))
+	return nil
+}
+
+// EndMaintenance is DELETE /v1/nodes/<ident>/maintenance without HTTP; the result is as for SetProvision.
+func (w *World) EndMaintenance(now time.Time, ident string) (status int, faultstring string) {
+	w.Advance(now)
+	w.count(callOther)
+	f := notFound(ident)
+	if n := w.find(ident); n != nil {
+		f = w.maintain(n, false, "")
+	}
+	return f.or(202)
+}
+
+// Node returns one node as the single GET shows it.
+func (w *World) Node(now time.Time, ident string) (ironic.Node, bool) {
+	w.Advance(now)
+	w.count(callNode)
+	n := w.find(ident)
+	if n == nil {
+		return ironic.Node{}, false
+	}
+	return n.public(), true
+}
+
+// Inventory reports whether an inspection of a node has ended well.
+func (w *World) Inventory(now time.Time, ident string) bool {
+	w.Advance(now)
+	n := w.find(ident)
+	return n != nil && n.inventory
+}
+
+// public is a node in the words of pkg/ironic.
+func (n *node) public() ironic.Node {
+	return ironic.Node{
+		UUID: n.uuid, Name: n.name, State: n.state, TargetState: n.target,
+		ProvisionUpdatedAt: isoTime(n.provUpdated, "+00:00"), AgentURL: n.agent,
+		AgentHeartbeat: isoTime(n.agentBeat, ""), Locked: n.locked || n.fate.pinned,
+		ConductorGroup: n.group, BootInterface: n.boot,
+		Maintenance: n.maintenance, Fault: n.fault, LastError: n.lastError, InstanceUUID: n.instance,
+	}
 }
 
 // isoTime writes a stamp like Python's isoformat; NULL is empty.
@@ -143,9 +270,8 @@ func isoTime(nanos int64, zone string) string {
 		return ""
 	}
 	t := time.Unix(0, nanos).UTC()
-	layout := "2006-01-02T15:04:05.000000"
 	if t.Nanosecond()/1000 == 0 {
-		layout = "2006-01-02T15:04:05"
+		return t.Format("2006-01-02T15:04:05") + zone
 	}
-	return t.Format(layout) + zone
+	return t.Format("2006-01-02T15:04:05.000000") + zone
 }

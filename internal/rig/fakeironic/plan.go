@@ -7,16 +7,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// A work is what an accepted PUT starts: its steps one after the other, then the
-// goal. Steps are drawn at the start, from the host's own stream.
+// A work is what an accepted PUT starts: its steps one after the other, then the goal. Steps are drawn at the start,
+// from the host's own stream.
 type work struct {
-	verb   verb
+	verb   ironic.Target
 	steps  []step
 	at     int
-	goal   ironic.State
-	target ironic.State // target_provision_state while it runs
+	goal   ironic.State // and target_provision_state while it runs
 	failAt int          // the step at whose end the work fails, -1 none
-	busy   bool         // counts as work of the host in its tally
+	busy   bool         // counts as work of the host
 }
 
 type step struct {
@@ -35,63 +34,47 @@ const (
 	agentSet // the ramdisk's first heartbeat
 )
 
-// plan draws the work that v starts on n (docs/dev/reference/ironic.md).
-func (w *World) plan(n *node, v verb) *work {
+// plan draws the work that a verb starts on n (docs/dev/reference/ironic.md).
+func (w *World) plan(n *node, verb ironic.Target) *work {
 	d, draw := &w.opt.Durations, &n.draw
-	job := &work{verb: v, failAt: -1, busy: true, target: ironic.Active}
+	job := &work{verb: verb, failAt: -1, busy: true, goal: ironic.Active}
 	fast := w.opt.FastTrack && n.agent
-	switch v {
-	case verbManage:
+	switch verb {
+	case ironic.TargetManage:
 		job.busy, job.goal = false, ironic.Manageable
 		job.steps = []step{{state: ironic.Verifying, hold: draw.Span(d.Verify)}}
-	case verbAdopt:
-		job.busy, job.goal = false, ironic.Active
-		job.steps = []step{{state: ironic.Adopting, hold: draw.Span(d.Adopt)}}
-	case verbInspect:
+	case ironic.TargetAdopt:
+		job.busy = false
+		job.steps = []step{{state: ironic.Adopting, hold: draw.Span(d.Verify)}}
+	case ironic.TargetInspect:
 		job.goal = ironic.Manageable
 		job.steps = w.inspectSteps(draw)
-	case verbClean:
+	case ironic.TargetClean:
 		job.goal = ironic.Manageable
-		job.steps = w.cleanSteps(draw, fast, true)
-	case verbProvide:
+		job.steps = w.cleanSteps(n, fast, false)
+	case ironic.TargetProvide:
 		job.goal = ironic.Available
-		job.steps = w.cleanSteps(draw, fast, w.cleans(n))
-	case verbDelete:
+		job.steps = w.cleanSteps(n, fast, true)
+	case ironic.TargetDeleted:
 		job.goal = ironic.Available
-		job.steps = append([]step{{state: ironic.Deleting, hold: draw.Span(d.TearDown), agent: agentWipe}},
-			w.cleanSteps(draw, false, w.cleans(n))...)
-	case verbDeploy, verbRebuild:
-		job.goal = ironic.Active
+		job.steps = []step{{state: ironic.Deleting, hold: draw.Span(d.TearDown), agent: agentWipe}}
+		job.steps = append(job.steps, w.cleanSteps(n, false, true)...)
+	case ironic.TargetActive, ironic.TargetRebuild:
 		job.steps = w.deploySteps(draw, fast)
-	case verbRescue:
+	case ironic.TargetRescue:
 		job.goal = ironic.Rescue
 		job.steps = w.ramdisk(draw, ironic.Rescuing, ironic.RescueWait, d.Prepare)
-	case verbUnrescue:
-		job.goal = ironic.Active
+	case ironic.TargetUnrescue:
 		job.steps = []step{{state: ironic.Unrescuing, hold: draw.Span(d.Unrescue), agent: agentWipe}}
-	case verbService:
-		job.goal = ironic.Active
+	case ironic.TargetService:
 		job.steps = append(w.ramdisk(draw, ironic.Servicing, ironic.ServiceWait, d.Service),
 			step{state: ironic.Servicing, hold: draw.Span(d.FinalReboot), agent: agentWipe})
 	}
-	job.target = job.goal
 	return job
 }
 
-// cleans tells whether provide and deleted clean n: its own automated_clean goes
-// before the conductor's.
-func (w *World) cleans(n *node) bool {
-	switch string(n.attrs.rest["automated_clean"]) {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	return w.opt.AutomatedClean
-}
-
-// ramdisk is the part that all boots share: the conductor prepares, the host
-// boots unseen, its first heartbeat brings the agent, the conductor goes on.
+// ramdisk is the part that all boots share: the conductor prepares, the host boots unseen, its first heartbeat brings
+// the agent, the conductor goes on.
 func (w *World) ramdisk(draw *draw.Stream, lockedState, wait ironic.State, run Span) []step {
 	d := &w.opt.Durations
 	return []step{
@@ -118,9 +101,10 @@ func (w *World) inspectSteps(draw *draw.Stream) []step {
 // endWipe is how long before the end of a clean the agent's URL goes.
 const endWipe = 30 * time.Millisecond
 
-func (w *World) cleanSteps(draw *draw.Stream, fast, ramdisk bool) []step {
-	d := &w.opt.Durations
-	if !ramdisk { // nothing boots: cleaning is passed at once
+// cleanSteps are those of a clean, which a node may switch off where it comes by itself.
+func (w *World) cleanSteps(n *node, fast, automated bool) []step {
+	d, draw := &w.opt.Durations, &n.draw
+	if automated && string(n.rest["automated_clean"]) == "false" { // nothing boots: cleaning is passed at once
 		return []step{{state: ironic.Cleaning, hold: 5 * time.Millisecond}}
 	}
 	run, reboot := draw.Span(d.CleanRun), draw.Chance(w.opt.Fates.CleanReboot)

@@ -1,19 +1,36 @@
 package fakeironic
 
 import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Server is Ironic's HTTP round a World. It is safe for concurrent use. Make it
-// with NewServer; it starts no goroutine.
+// The headers in the spelling that net/http gives them.
+const (
+	headerVersion    = "X-Openstack-Ironic-Api-Version"
+	headerMinVersion = "X-Openstack-Ironic-Api-Minimum-Version"
+	headerMaxVersion = "X-Openstack-Ironic-Api-Maximum-Version"
+	headerRequestID  = "Openstack-Request-Id"
+)
+
+// Server is Ironic's HTTP round a World. It is safe for concurrent use. Make it with NewServer; it starts no goroutine.
 type Server struct {
 	clock func() time.Time
 
-	mu    sync.Mutex // guards all below
-	world *World
-	chaos chaos
+	mu     sync.Mutex // guards all below
+	world  *World
+	faults []*activeFault
+	lastID int // of a fault
 }
 
 // NewServer serves w by the given clock; time.Now is the usual one.
@@ -21,8 +38,7 @@ func NewServer(w *World, clock func() time.Time) *Server {
 	return &Server{world: w, clock: clock}
 }
 
-// With runs f on the world under the server's lock. f must not keep the world
-// and must not call the server.
+// With runs f on the world under the server's lock. f must not keep the world and must not call the server.
 func (s *Server) With(f func(now time.Time, w *World)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,16 +56,16 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	half   bool // the connection ends in the middle of the body
 }
 
-// handle plays one request. The lock is held only for the world, never while a
-// fault makes somebody wait.
+// handle plays one request. The lock is held only for the world, never while a fault makes somebody wait.
 func (s *Server) handle(r *http.Request) (answer, error) {
 	c := newCall(r)
 	s.mu.Lock()
 	now := s.clock()
 	s.world.Advance(now)
-	hits := s.chaos.pick(now, c)
+	hits := s.pick(now, c)
 	s.world.count(c.kind)
 	s.mu.Unlock()
 
@@ -72,52 +88,53 @@ func (s *Server) handle(r *http.Request) (answer, error) {
 
 // answer runs the middle layers of Ironic: auth, versions, routing.
 func (c *call) answer() answer {
-	a := answer{header: http.Header{}}
-	if f := c.authorize(); f != "" {
-		a.status = http.StatusUnauthorized
-		a.header.Set("Www-Authenticate", `Basic realm="Baremetal API"`)
-		a.header.Set("Content-Type", "application/json")
-		a.body = []byte(`{"error":{"message":"` + f + `","code":401}}`)
-		return a
+	c.header = http.Header{}
+	if why := c.unauthorized(); why != "" {
+		c.header.Set("Www-Authenticate", `Basic realm="Baremetal API"`)
+		return c.says(401, appendJSON(nil, object{{"error", object{{"message", why}, {"code", 401}}}}))
 	}
-	newer := c.w.newer()
-	if len(c.path) == 0 && !newer { // the root of the older one knows no versions
-		c.minor = 1
-	} else {
-		minor, ranged, f := c.w.opt.API.negotiate(c.r.Header, newer)
-		if ranged {
-			a.header.Set(headerMinVersion, "1.1")
-			a.header.Set(headerMaxVersion, "1."+itoa(int64(c.w.opt.API.MaxMinor)))
-		}
-		if f != nil {
-			if len(c.path) == 1 && c.path[0] == "" && ranged { // the version document answers in the other form
-				f.code = "Client"
-				a.header.Set(headerRequestID, "req-"+c.w.draw.UUID())
-			}
-			a.status, a.body = f.status, f.body()
-			a.header.Set("Content-Type", "application/json")
-			return a
-		}
-		c.minor = minor
-		a.header.Set(headerVersion, "1."+itoa(int64(minor)))
+	minor, ranged, f := c.negotiate()
+	root := len(c.path) == 0 // knows no versions
+	if root {
+		minor, f = 1, nil
 	}
-	a.header.Set(headerRequestID, "req-"+c.w.draw.UUID())
-	c.header = a.header
-	status, body, f := c.route()
+	if ranged && !root {
+		c.header.Set(headerMinVersion, "1.1")
+		c.header.Set(headerMaxVersion, fmt.Sprint("1.", c.w.opt.API.MaxMinor))
+	}
 	if f != nil {
-		status, body = f.status, f.body()
+		if len(c.path) == 1 && c.path[0] == "" && ranged { // the version document answers in the other form
+			f.code = "Client"
+			c.header.Set(headerRequestID, "req-"+c.w.draw.UUID())
+		}
+		return c.says(f.status, f.body())
 	}
-	a.status, a.body = status, body
-	if len(body) > 0 {
-		a.header.Set("Content-Type", "application/json")
+	c.header.Set(headerRequestID, "req-"+c.w.draw.UUID())
+	if c.minor = minor; !root {
+		c.header.Set(headerVersion, fmt.Sprint("1.", minor))
 	}
-	return a
+	switch got := c.route(); {
+	case got.fault != nil:
+		return c.says(got.fault.status, got.fault.body())
+	case got.body == nil:
+		return c.says(got.status, nil)
+	default:
+		return c.says(got.status, appendJSON(nil, got.body))
+	}
 }
 
-// authorize returns why a request is refused by http_basic, or nothing.
-func (c *call) authorize() string {
+func (c *call) says(status int, body []byte) answer {
+	if len(body) > 0 {
+		c.header.Set("Content-Type", "application/json")
+	}
+	return answer{status: status, header: c.header, body: body}
+}
+
+// unauthorized is why a request is refused by http_basic, or nothing. The documents of versions and what agents ask need no
+// credentials.
+func (c *call) unauthorized() string {
 	api := &c.w.opt.API
-	if api.Username == "" || c.public() {
+	if api.Username == "" || len(c.path) == 0 || c.path[0] == "" || c.path[0] == "lookup" {
 		return ""
 	}
 	user, password, ok := c.r.BasicAuth()
@@ -130,7 +147,105 @@ func (c *call) authorize() string {
 	return ""
 }
 
-// public paths need no credentials.
-func (c *call) public() bool {
-	return len(c.path) == 0 || c.path[0] == "" || c.path[0] == "lookup"
+// ServeHTTP answers on a real connection.
+func (s *Server) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	a, err := s.handle(r)
+	if err != nil {
+		panic(http.ErrAbortHandler) // net/http's way to close without an answer
+	}
+	for name, values := range a.header {
+		out.Header()[name] = values
+	}
+	if a.status != http.StatusNoContent {
+		out.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	out.WriteHeader(a.status)
+	if a.half {
+		_, _ = out.Write(a.body[:len(a.body)/2])
+		_ = http.NewResponseController(out).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = out.Write(a.body) // or the client is gone
+}
+
+// Transport returns a RoundTripper that answers in memory, without sockets or goroutines: it is safe inside
+// testing/synctest bubbles.
+func (s *Server) Transport() http.RoundTripper { return transport{s} }
+
+type transport struct{ s *Server }
+
+// RoundTrip answers one request; faults that end a connection are errors.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	in := r.Clone(r.Context())
+	in.Body = r.Body
+	if in.Host == "" {
+		in.Host = r.URL.Host
+	}
+	if r.URL.Scheme == "https" && in.TLS == nil {
+		in.TLS = &tls.ConnectionState{}
+	}
+	if r.ContentLength == 0 && r.Body != nil && r.Body != http.NoBody {
+		in.ContentLength = -1 // unknown: a real wire would carry it in chunks
+	}
+	a, err := t.s.handle(in)
+	if err != nil {
+		return nil, fmt.Errorf("fake ironic: %w", err)
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if r.Method == http.MethodHead {
+		a.body = nil
+	}
+	var body io.Reader = bytes.NewReader(a.body)
+	if a.half {
+		body = io.MultiReader(bytes.NewReader(a.body[:len(a.body)/2]), cut{})
+		a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), StatusCode: a.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: a.header,
+		Body: io.NopCloser(body), ContentLength: int64(len(a.body)), Request: r,
+	}, nil
+}
+
+type cut struct{}
+
+func (cut) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// Serve answers on l until ctx ends, with the API at / and the fake's own handler (Admin) at /fake/. It returns nil after an
+// orderly end.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	admin := s.Admin()
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/fake/") {
+				admin.ServeHTTP(out, r)
+				return
+			}
+			s.ServeHTTP(out, r)
+		}),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, WriteTimeout: 5 * time.Minute,
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("fake ironic: serve: %w", err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	err := server.Shutdown(end)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close() // somebody waits in a slow answer
+	}
+	<-done
+	return err
 }

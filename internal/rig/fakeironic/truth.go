@@ -1,14 +1,14 @@
 package fakeironic
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Truth is what really goes on inside, which no client of Ironic can see. A host
-// works from the accepted PUT to the end of that work, in any of the ten busy
-// states. Times are by the world's clock, so after Speed.
+// Truth is what really goes on inside, which no client of Ironic can see. A host works from the accepted PUT to the end
+// of that work, in any of the ten busy states. Times are by the world's clock, so after Speed.
 type Truth struct {
 	Working     int `json:"working"`     // hosts that work now
 	PeakWorking int `json:"peakWorking"` // the most that ever did
@@ -16,15 +16,13 @@ type Truth struct {
 
 	Booting     int `json:"booting"` // hosts in the PXE part of their work now
 	PeakBooting int `json:"peakBooting"`
-	// LostBoots is how many boots never came up: lost at their begin, or slower than the callback
-	// time-out.
+	// LostBoots is how many boots never came up: lost at their begin, or slower than the callback time-out.
 	LostBoots int `json:"lostBoots"`
 
 	Since     time.Time     `json:"since"`       // begin of the counting
 	OverLimit time.Duration `json:"overLimitNS"` // time with Working > Limit, exact
-	// HostTime is the integral of Working over time since Since: divided by
-	// limit and elapsed time it is the true use of the slots. It holds 292
-	// years of one host.
+	// HostTime is the integral of Working over time since Since: divided by limit and elapsed time it is the true use
+	// of the slots. It holds 292 years of one host.
 	HostTime time.Duration `json:"hostTimeNS"`
 
 	Started  int      `json:"started"` // works that began
@@ -39,23 +37,29 @@ type Requests struct {
 	All   int `json:"all"`
 	Lists int `json:"lists"` // GET of a collection of nodes
 	Nodes int `json:"nodes"` // GET of one node or of its states
-	Puts  int `json:"puts"`  // PUT of states/provision and states/power
+	Puts  int `json:"puts"`  // PUT of states/provision
 }
 
 // History is the life of one host so far.
 type History struct {
-	Started, Finished, Failed, Aborted int
-	Working                            bool
-	WorkTime                           time.Duration // in busy states
+	Failed   int // works
+	Working  bool
+	WorkTime time.Duration // in busy states
 }
 
-// ledger keeps the truth; begin and last are Unix nanoseconds.
+// ledger keeps the truth.
 type ledger struct {
-	working, peak, limit int
-	begin, last          int64
-	over, integral       int64
-	sum                  tally // of all hosts
-	watch                func(at time.Time, uuid string, works bool)
+	working, peak, limit               int
+	begin, last                        int64
+	over, integral                     int64
+	started, finished, failed, aborted int
+	watch                              func(at time.Time, uuid string, works bool)
+}
+
+// tally counts works of a host.
+type tally struct {
+	failed           int
+	workNanos, since int64
 }
 
 // advance counts the time until now with what works since the last change.
@@ -69,15 +73,12 @@ func (l *ledger) advance(now int64) {
 }
 
 // move books a host that begins or ends to work.
-func (l *ledger) move(n *node, now int64, was, is bool) {
-	if was == is {
-		return
-	}
+func (l *ledger) move(n *node, now int64, works bool) {
 	l.advance(now)
 	if l.watch != nil {
-		l.watch(time.Unix(0, now), n.uuid, is)
+		l.watch(time.Unix(0, now), n.uuid, works)
 	}
-	if is {
+	if works {
 		l.working++
 		l.peak = max(l.peak, l.working)
 		n.done.since = now
@@ -87,26 +88,15 @@ func (l *ledger) move(n *node, now int64, was, is bool) {
 	n.done.workNanos += now - n.done.since
 }
 
-// book counts the begin or an end of a work, for its host and for all.
-func (w *World) book(n *node, count func(*tally)) {
-	count(&n.done)
-	count(&w.truth.sum)
-}
-
-func started(t *tally)   { t.started++ }
-func finished(t *tally)  { t.finished++ }
-func workFails(t *tally) { t.failed++ }
-func aborted(t *tally)   { t.aborted++ }
-
 // Truth returns the truth at now.
 func (w *World) Truth(now time.Time) Truth {
 	w.Advance(now)
 	l := &w.truth
 	return Truth{
 		Working: l.working, PeakWorking: l.peak, Limit: l.limit,
-		Booting: w.boots.booting, PeakBooting: w.boots.peak, LostBoots: w.boots.lost,
+		Booting: len(w.boots.all), PeakBooting: w.boots.peak, LostBoots: w.boots.lost,
 		Since: time.Unix(0, l.begin), OverLimit: time.Duration(l.over), HostTime: time.Duration(l.integral),
-		Started: l.sum.started, Finished: l.sum.finished, Failed: l.sum.failed, Aborted: l.sum.aborted,
+		Started: l.started, Finished: l.finished, Failed: l.failed, Aborted: l.aborted,
 		Requests: w.calls,
 	}
 }
@@ -118,34 +108,40 @@ func (w *World) History(now time.Time, ident string) (History, bool) {
 	if n == nil {
 		return History{}, false
 	}
-	d := n.done
-	h := History{Started: d.started, Finished: d.finished, Failed: d.failed, Aborted: d.aborted,
-		Working: n.state.Busy(), WorkTime: time.Duration(d.workNanos)}
+	h := History{Failed: n.done.failed, Working: n.state.Busy(), WorkTime: time.Duration(n.done.workNanos)}
 	if h.Working {
-		h.WorkTime += time.Duration(w.now - d.since)
+		h.WorkTime += time.Duration(w.now - n.done.since)
 	}
 	return h, true
 }
 
-// States counts the nodes in each state.
-func (w *World) States(now time.Time) map[ironic.State]int {
+// Watch lets f hear of every host that begins or ends to work, at that very moment, for whoever needs the truth by host
+// rather than in total (Truth). f must not call the World; nil ends it.
+func (w *World) Watch(f func(at time.Time, uuid string, works bool)) { w.truth.watch = f }
+
+// Count tells how many of the first nodes, as a list by id shows them, are in one of these busy states. It is what a
+// client counts that reads one page and no more, without making that page. It counts as no request.
+func (w *World) Count(now time.Time, first int, states []ironic.State) (count int) {
 	w.Advance(now)
-	out := map[ironic.State]int{}
-	for s, c := range w.counts {
-		if c > 0 {
-			out[s] = c
+	for _, n := range w.busy {
+		if len(w.nodes) > first && n.id >= w.nodes[first].id {
+			break
+		}
+		if slices.Contains(states, n.state) {
+			count++
 		}
 	}
-	return out
+	return count
 }
 
-type callKind uint8
+// callKind is what a request asks for, as far as truth and faults tell requests apart.
+type callKind string
 
 const (
-	callOther callKind = iota
-	callList
-	callNode
-	callPut
+	callOther callKind = ""
+	callList  callKind = "list"
+	callNode  callKind = "node"
+	callPut   callKind = "put"
 )
 
 func (w *World) count(k callKind) {

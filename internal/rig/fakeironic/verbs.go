@@ -1,36 +1,16 @@
 package fakeironic
 
-import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+import (
+	"slices"
+	"time"
 
-// verb is Ironic's internal name for what a target asks for.
-type verb uint8
-
-const (
-	verbManage verb = iota + 1
-	verbProvide
-	verbInspect
-	verbClean
-	verbDeploy
-	verbRebuild
-	verbDelete
-	verbRescue
-	verbUnrescue
-	verbService
-	verbAdopt
-	verbAbort
-	verbUnhold
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-var verbs = map[ironic.Target]verb{
-	ironic.TargetActive: verbDeploy, ironic.TargetDeploy: verbDeploy, ironic.TargetRebuild: verbRebuild,
-	ironic.TargetDeleted: verbDelete, ironic.TargetUndeploy: verbDelete, ironic.TargetProvide: verbProvide,
-	ironic.TargetClean: verbClean, ironic.TargetInspect: verbInspect, ironic.TargetRescue: verbRescue,
-	ironic.TargetUnrescue: verbUnrescue, ironic.TargetService: verbService, ironic.TargetManage: verbManage,
-	ironic.TargetAdopt: verbAdopt, ironic.TargetAbort: verbAbort, ironic.TargetUnhold: verbUnhold,
-}
+// verbs are the targets that ask for the same as another one.
+var verbs = map[ironic.Target]ironic.Target{ironic.TargetDeploy: ironic.TargetActive, ironic.TargetUndeploy: ironic.TargetDeleted}
 
-// minVersion is the first API version that takes the target: an older one is
-// answered 406.
+// minVersion is the first API version that takes the target: an older one is answered 406.
 var minVersion = map[ironic.Target]int{
 	ironic.TargetManage: 4, ironic.TargetProvide: 4, ironic.TargetInspect: 6, ironic.TargetAbort: 13,
 	ironic.TargetClean: 15, ironic.TargetAdopt: 17, ironic.TargetRescue: 38, ironic.TargetUnrescue: 38,
@@ -38,27 +18,26 @@ var minVersion = map[ironic.Target]int{
 }
 
 // from lists the states in which a verb is understood (docs/dev/reference/ironic.md).
-var from = map[verb][]ironic.State{
-	verbDeploy:  {ironic.Available, ironic.DeployFailed},
-	verbRebuild: {ironic.Active, ironic.Error, ironic.DeployFailed},
-	verbDelete: {ironic.Active, ironic.Error, ironic.DeployWait, ironic.DeployFailed, ironic.Rescue,
+var from = map[ironic.Target][]ironic.State{
+	ironic.TargetActive:  {ironic.Available, ironic.DeployFailed},
+	ironic.TargetRebuild: {ironic.Active, ironic.Error, ironic.DeployFailed},
+	ironic.TargetDeleted: {ironic.Active, ironic.Error, ironic.DeployWait, ironic.DeployFailed, ironic.Rescue,
 		ironic.RescueWait, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceWait, ironic.ServiceFailed},
-	verbProvide:  {ironic.Manageable},
-	verbClean:    {ironic.Manageable},
-	verbInspect:  {ironic.Manageable, ironic.InspectFailed},
-	verbRescue:   {ironic.Active, ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed},
-	verbUnrescue: {ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed},
-	verbService:  {ironic.Active, ironic.ServiceFailed, ironic.ServiceHold},
-	verbManage: {ironic.Enroll, ironic.Available, ironic.CleanFailed, ironic.InspectFailed,
-		ironic.AdoptFailed},
-	verbAdopt: {ironic.Manageable, ironic.AdoptFailed},
-	verbAbort: {ironic.CleanWait, ironic.InspectWait, ironic.RescueWait, ironic.CleanHold, ironic.DeployHold,
+	ironic.TargetProvide:  {ironic.Manageable},
+	ironic.TargetClean:    {ironic.Manageable},
+	ironic.TargetInspect:  {ironic.Manageable, ironic.InspectFailed},
+	ironic.TargetRescue:   {ironic.Active, ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed},
+	ironic.TargetUnrescue: {ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed},
+	ironic.TargetService:  {ironic.Active, ironic.ServiceFailed, ironic.ServiceHold},
+	ironic.TargetManage:   {ironic.Enroll, ironic.Available, ironic.CleanFailed, ironic.InspectFailed, ironic.AdoptFailed},
+	ironic.TargetAdopt:    {ironic.Manageable, ironic.AdoptFailed},
+	ironic.TargetAbort: {ironic.CleanWait, ironic.InspectWait, ironic.RescueWait, ironic.CleanHold, ironic.DeployHold,
 		ironic.ServiceHold, ironic.ServiceWait, ironic.ServiceFailed},
-	verbUnhold: {ironic.DeployHold, ironic.CleanHold, ironic.ServiceHold},
+	ironic.TargetUnhold: {ironic.DeployHold, ironic.CleanHold, ironic.ServiceHold},
 }
 
-// failed is where each busy state goes when its work fails or is aborted.
-var failed = map[ironic.State]ironic.State{
+// waitFailed is where a work goes that fails, or is aborted, in a state without a lock.
+var waitFailed = map[ironic.State]ironic.State{
 	ironic.CleanWait: ironic.CleanFailed, ironic.InspectWait: ironic.InspectFailed,
 	ironic.DeployWait: ironic.DeployFailed, ironic.RescueWait: ironic.RescueFailed,
 	ironic.ServiceWait: ironic.ServiceFailed, ironic.CleanHold: ironic.CleanFailed,
@@ -66,25 +45,97 @@ var failed = map[ironic.State]ironic.State{
 	ironic.ServiceFailed: ironic.Active,
 }
 
-// unheld is where unhold leads to.
-var unheld = map[ironic.State]ironic.State{
-	ironic.DeployHold: ironic.DeployWait, ironic.CleanHold: ironic.CleanWait, ironic.ServiceHold: ironic.ServiceWait,
-}
-
-// failState returns where a work that fails in s leaves the node.
+// failState is where a work that fails in s leaves the node.
 func failState(s ironic.State) ironic.State {
-	if f, ok := failed[s]; ok {
+	if f, ok := waitFailed[s]; ok {
 		return f
 	}
 	return stuck[s]
 }
 
-// failTarget is the target state that a failed work leaves behind: Ironic keeps
-// it where the work can be taken up again.
-func failTarget(s, goal ironic.State) ironic.State {
-	switch s {
-	case ironic.Enroll, ironic.Active:
-		return ""
+// unheld is where unhold leads to.
+var unheld = map[ironic.State]ironic.State{
+	ironic.DeployHold: ironic.DeployWait, ironic.CleanHold: ironic.CleanWait, ironic.ServiceHold: ironic.ServiceWait,
+}
+
+// heldStates are the states that a PUT leads to where Options.Hold is set; other targets leave the state as it is.
+var heldStates = map[ironic.Target]ironic.State{
+	ironic.TargetActive: ironic.Deploying, ironic.TargetRebuild: ironic.Deploying, ironic.TargetInspect: ironic.Inspecting,
+	ironic.TargetProvide: ironic.Cleaning, ironic.TargetClean: ironic.Cleaning, ironic.TargetDeleted: ironic.Deleting,
+	ironic.TargetRescue: ironic.Rescuing, ironic.TargetUnrescue: ironic.Unrescuing, ironic.TargetService: ironic.Servicing,
+	ironic.TargetManage: ironic.Manageable,
+}
+
+// SetProvision is PUT /v1/nodes/<ident>/states/provision without HTTP, at the newest API version. It returns Ironic's
+// status and, when that is not 202, its faultstring.
+func (w *World) SetProvision(now time.Time, ident string, target ironic.Target) (status int, faultstring string) {
+	w.Advance(now)
+	w.count(callPut)
+	return w.provision(ident, target, w.opt.API.MaxMinor).or(202)
+}
+
+// provision checks in the order of a real Ironic: API first, then conductor.
+func (w *World) provision(ident string, target ironic.Target, minor int) *fault {
+	n := w.find(ident)
+	if n == nil {
+		return notFound(ident)
 	}
-	return goal
+	verb := target
+	set(&verb, verbs[target])
+	if w.opt.Hold {
+		return w.hold(n, target, verb)
+	}
+	first := minVersion[target]
+	if minor < first && first <= w.opt.API.MaxMinor {
+		return notAcceptable()
+	}
+	if n.maintenance && (verb == ironic.TargetActive || verb == ironic.TargetRebuild) {
+		return inMaintenance(n, "provisioning")
+	}
+	if first > w.opt.API.MaxMinor || !slices.Contains(from[verb], n.state) {
+		if n.locked || n.fate.pinned {
+			return lockedFault(n)
+		}
+		return wrongState(n, target)
+	}
+	if f := w.free(n); f != nil {
+		return f
+	}
+	if noMaintenance[verb] != "" && n.maintenance {
+		return inMaintenance(n, noMaintenance[verb])
+	}
+	w.start(n, verb, target)
+	return nil
+}
+
+// noMaintenance are the verbs, beside those of a deployment, that a node in maintenance does not take.
+var noMaintenance = map[ironic.Target]string{
+	ironic.TargetClean: "cleaning", ironic.TargetRescue: "rescuing", ironic.TargetUnrescue: "unrescuing", ironic.TargetService: "servicing",
+}
+
+// hold takes a PUT in any state, without work of its own.
+func (w *World) hold(n *node, target, verb ironic.Target) *fault {
+	if from[verb] == nil {
+		return wrongState(n, target)
+	}
+	n.lastError = ""
+	if s := heldStates[verb]; s != "" && s != n.state {
+		w.setState(n, s)
+	}
+	return nil
+}
+
+// start does what was asked: the node is in its new state when it returns.
+func (w *World) start(n *node, verb, target ironic.Target) {
+	switch {
+	case verb == ironic.TargetAbort:
+		w.abort(n)
+	case verb == ironic.TargetUnhold:
+		w.setState(n, unheld[n.state])
+	case verb == ironic.TargetManage && n.state != ironic.Enroll:
+		w.setState(n, ironic.Manageable)
+		n.target = "" // last_error stays, until new work begins
+	default:
+		w.begin(n, verb, target)
+	}
 }

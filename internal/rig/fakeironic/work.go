@@ -8,27 +8,23 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// begin starts the work of a verb whose PUT was accepted: the node is in the
-// first busy state when begin returns.
-func (w *World) begin(n *node, v verb, t ironic.Target) {
+const (
+	powerOn  = "power on"
+	powerOff = "power off"
+)
+
+// begin starts the work of a verb whose PUT was accepted: the node is in the first busy state when begin returns.
+func (w *World) begin(n *node, verb, target ironic.Target) {
 	w.drop(n)
-	n.work = w.plan(n, v)
+	n.work = w.plan(n, verb)
 	n.lastError = ""
-	if n.fate.failing > 0 && slices.Contains(w.opt.Fates.FailTargets, string(t)) {
+	if n.fate.failing > 0 && slices.Contains(w.opt.Fates.FailTargets, string(target)) {
 		n.fate.failing--
 		n.work.failAt = n.draw.Intn(len(n.work.steps))
 	}
 	if n.work.busy {
-		w.book(n, started)
+		w.truth.started++
 		w.trip(n)
-	}
-	if n.fate.vanish && n.work.busy {
-		n.fate.vanish = false
-		var whole time.Duration
-		for _, s := range n.work.steps {
-			whole += s.hold
-		}
-		w.after(time.Duration(n.draw.Float()*float64(whole)), n, 0, eventVanish)
 	}
 	w.enter(n)
 }
@@ -46,7 +42,7 @@ func (w *World) trip(n *node) {
 // drop forgets a work that another verb takes the place of.
 func (w *World) drop(n *node) {
 	if n.work != nil && n.work.busy {
-		w.book(n, aborted)
+		w.truth.aborted++
 	}
 	n.work = nil
 }
@@ -55,70 +51,75 @@ func (w *World) drop(n *node) {
 func (w *World) enter(n *node) {
 	s := n.work.steps[n.work.at]
 	if n.state == s.state && n.work.at > 0 {
-		w.change(n)
 		n.gen++
-		w.boots.leave(n, w.now)
+		w.boots.leave(n, w.now, w.opt.Overload)
 	} else {
 		w.setState(n, s.state)
 	}
-	n.target = n.work.target
-	w.moveAgent(n, s.agent)
+	n.target = n.work.goal
+	switch s.agent {
+	case agentWipe:
+		w.wipeAgent(n)
+	case agentSet:
+		n.agent = false
+		w.heartbeat(n)
+	}
 	if s.state == ironic.Deleting {
 		n.power = powerOff
 	}
-	if s.boot {
+	switch {
+	case s.boot:
 		w.enterBoot(n, s)
-		return
+	case n.fate.hang && isWait(s.state): // for ever: not even the time-out looks at it
+	default:
+		w.after(s.hold, n, &n.gen, w.endStep)
 	}
-	if n.fate.hang && waitStates[s.state] {
-		return // for ever: not even the time-out looks at it
-	}
-	w.after(s.hold, n, n.gen, eventStep)
 }
+
+// isWait tells whether a node waits there for its agent, and nobody holds the lock.
+func isWait(s ironic.State) bool { return s.Busy() && stuck[s] == "" || s == ironic.ServiceWait }
 
 func (w *World) enterBoot(n *node, s step) {
 	n.power = powerOn
 	if n.fate.hang {
 		return
 	}
-	w.after(w.opt.Durations.Callback, n, n.gen, eventTimeout)
+	w.after(w.opt.Durations.Callback, n, &n.gen, w.timeout)
 	o := w.opt.Overload
 	lost := n.fate.never || w.defective(n, DefectRack) ||
-		o.CollapseAbove > 0 && w.boots.booting >= o.CollapseAbove && n.draw.Chance(o.CollapseChance)
+		o.CollapseAbove > 0 && len(w.boots.all) >= o.CollapseAbove && n.draw.Chance(o.CollapseChance)
 	if lost {
 		w.boots.lost++
 		return
 	}
-	w.boots.enter(n, w.now, w.scaled(s.hold))
+	w.boots.enter(n, w.now, w.scaled(s.hold), o)
 }
 
 // endStep ends the present step of n: the next one, failure, or the goal.
 func (w *World) endStep(n *node) {
 	job := n.work
-	if job == nil {
-		return
-	}
 	switch {
+	case job == nil:
+		return
 	case job.at == job.failAt:
 		w.fail(n, failText(n))
 		return
 	case w.spoilt(n):
-		w.fail(n, imageText(n))
+		w.fail(n, "Failed to deploy. Deploy step deploy.write_image on node "+n.uuid+" failed: Error verifying image checksum.")
 		return
-	}
-	if job.at+1 < len(job.steps) {
+	case job.at+1 < len(job.steps):
 		job.at++
 		w.enter(n)
 		return
 	}
 	n.work = nil
 	if job.busy {
-		w.book(n, finished)
+		w.truth.finished++
 	}
-	n.inventory = n.inventory || job.verb == verbInspect
+	n.inventory = n.inventory || job.verb == ironic.TargetInspect
 	w.setState(n, job.goal)
 	n.target = ""
-	if job.goal == ironic.Active && job.verb != verbAdopt {
+	if job.goal == ironic.Active && job.verb != ironic.TargetAdopt {
 		n.power = powerOn
 	} else if job.busy && !w.opt.FastTrack && job.goal != ironic.Rescue {
 		n.power = powerOff
@@ -127,30 +128,38 @@ func (w *World) endStep(n *node) {
 
 // fail ends the work of n in the state that Ironic leaves it in.
 func (w *World) fail(n *node, text string) {
-	state, goal := failState(n.state), ironic.State("")
-	if n.work != nil {
-		goal = n.work.target
-		if n.work.busy {
-			w.book(n, workFails)
-		}
+	if n.work != nil && n.work.busy {
+		w.truth.failed++
+		n.done.failed++
 	}
-	n.work = nil
-	w.setState(n, state)
-	n.target = failTarget(state, goal)
-	n.lastError = text
-	if state == ironic.CleanFailed || state == ironic.RescueFailed {
+	w.leave(n, text)
+	if n.state == ironic.CleanFailed || n.state == ironic.RescueFailed {
 		w.wipeAgent(n)
 	}
-	if state == ironic.CleanFailed {
+	if n.state == ironic.CleanFailed {
 		n.maintenance, n.fault, n.reason = true, "clean failure", text
 	}
 }
 
-// timeout ends a wait for a heartbeat that never came. Ironic's check leaves out
-// nodes in maintenance, so these stay for ever.
+// leave brings n into the failed state of its work. Ironic keeps the target where the work can be taken up again.
+func (w *World) leave(n *node, text string) {
+	target := ironic.State("")
+	if n.work != nil {
+		target = n.work.goal
+	}
+	n.work = nil
+	w.setState(n, failState(n.state))
+	if n.target = target; n.state == ironic.Enroll || n.state == ironic.Active {
+		n.target = ""
+	}
+	n.lastError = text
+}
+
+// timeout ends a wait for a heartbeat that never came. Ironic's check leaves out nodes in maintenance, so these stay for
+// ever.
 func (w *World) timeout(n *node) {
 	if n.maintenance {
-		w.after(time.Minute, n, n.gen, eventTimeout)
+		w.after(time.Minute, n, &n.gen, w.timeout)
 		return
 	}
 	if n.booting {
@@ -183,14 +192,43 @@ func timeoutText(n *node) string {
 
 // abort ends a wait state on request.
 func (w *World) abort(n *node) {
-	work := strings.TrimSuffix(string(n.state), " wait")
-	state, target := failState(n.state), ironic.State("")
-	if n.work != nil {
-		target = n.work.target
+	if n.work != nil && n.work.busy {
+		w.truth.aborted++
 	}
-	w.drop(n)
-	w.setState(n, state)
-	n.target = failTarget(state, target)
-	n.lastError = "By request, the " + work + " operation was aborted"
+	w.leave(n, "By request, the "+strings.TrimSuffix(string(n.state), " wait")+" operation was aborted")
 	w.wipeAgent(n)
+}
+
+// wipeAgent is what every power off and reboot does to agent_url. The time of the last heartbeat stays
+// (docs/dev/reference/ironic.md).
+func (w *World) wipeAgent(n *node) {
+	if n.agent {
+		n.agent = false
+		n.updated = w.written(w.stamp(n))
+	}
+	n.beat++
+}
+
+// heard tells whether Ironic takes a heartbeat in that state.
+func (w *World) heard(s ironic.State) bool {
+	switch s {
+	case ironic.DeployWait, ironic.CleanWait, ironic.RescueWait, ironic.Deploying, ironic.Cleaning, ironic.Rescuing,
+		ironic.Servicing, ironic.ServiceWait, ironic.ServiceHold, ironic.DeployHold, ironic.CleanHold:
+		return true
+	}
+	return w.opt.FastTrack
+}
+
+// heartbeat is the agent of n calling, and calling again until it is wiped.
+func (w *World) heartbeat(n *node) {
+	if w.heard(n.state) {
+		n.agentBeat = w.stamp(n)
+		n.updated = w.written(n.agentBeat)
+		if isWait(n.state) {
+			n.provUpdated = n.updated
+		}
+		n.agent = !n.fate.flap || !n.agent
+	}
+	n.beat++
+	w.after(n.draw.Span(w.opt.Durations.Heartbeat), n, &n.beat, w.heartbeat)
 }

@@ -74,7 +74,7 @@ func (p *process) fakeIronic(ctx context.Context, o fakeironic.Options, listen, 
 	if p.JSON {
 		err = p.PrintJSON(at)
 	} else {
-		err = p.Print(fmt.Sprintf("Ironic:  %s (fake, %d nodes)\nadmin:   %s (truth, states, faults)\n", at.API, o.Fleet.Nodes, at.Admin))
+		err = p.Print(fmt.Sprintf("Ironic:  %s (fake, %d nodes)\nadmin:   %s (truth, faults)\n", at.API, o.Fleet.Nodes, at.Admin))
 	}
 	if err != nil {
 		_ = l.Close()

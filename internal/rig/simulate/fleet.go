@@ -111,7 +111,6 @@ func ironicOptions(o *Options) fakeironic.Options {
 	f := fakeironic.DefaultOptions()
 	f.Seed, f.Limit = o.Seed, o.Limit
 	f.API.MaxMinor = 96
-	f.MaxConcurrentDeploy, f.MaxConcurrentClean = 0, 0
 	f.Fates.CleanReboot = 0
 	f.Fates.FailTargets = []string{string(ironic.TargetActive)}
 	d := &f.Durations

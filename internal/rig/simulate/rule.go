@@ -42,7 +42,7 @@ type builtIn struct{ s *sim }
 var countedStates = bmo.CountedStates()
 
 func (b builtIn) ask(h *host, _ api.Op) bool {
-	if b.s.world.Count(b.s.clock, pageNodes, countedStates, false) < b.s.opt.Limit {
+	if b.s.world.Count(b.s.clock, pageNodes, countedStates) < b.s.opt.Limit {
 		return true
 	}
 	if b.s.byUUID[h.uuid] >= pageNodes {

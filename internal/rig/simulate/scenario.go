@@ -102,7 +102,8 @@ func (s *sim) setDefects(lost bool, defects ...fakeironic.Defect) error {
 			s.meter.change(h, func() { h.lost = lost })
 		}
 	}
-	return s.world.SetDefects(s.clock, defects...)
+	s.world.SetDefects(s.clock, defects...)
+	return nil
 }
 
 // Trouble befalls the site At after the storm's begin, For so long. The operator or the throttle is killed, and

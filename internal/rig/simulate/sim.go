@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/agenda"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
@@ -23,7 +23,7 @@ type sim struct {
 	opt    Options
 	now    int64 // Unix nanoseconds
 	clock  time.Time
-	agenda virtual.Agenda
+	agenda agenda.Agenda
 	end    int64 // when the storm ends at the latest; 0: it has not begun
 	broken error // what ended it early
 	world  *fakeironic.World

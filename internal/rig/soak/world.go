@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/agenda"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -43,7 +43,7 @@ type world struct {
 	style  style
 	cfg    admission.Config // as the configuration says now
 	at     time.Duration    // since epoch, the true time
-	agenda virtual.Agenda
+	agenda agenda.Agenda
 
 	ironic   *fakeironic.World
 	away     time.Duration // until then nobody reaches Ironic

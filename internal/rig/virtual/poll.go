@@ -1,5 +1,4 @@
-// Package virtual is what the simulator and the soak share: events in virtual time, and how the throttle polls an
-// Ironic in it.
+// Package virtual is what the simulator and the soak share: how the throttle polls an Ironic in virtual time.
 package virtual
 
 import (

@@ -1,4 +1,5 @@
-package virtual
+// Package agenda keeps events in virtual time.
+package agenda
 
 import "time"
 
