@@ -81,7 +81,7 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	log, level := p.logger(c.Log)
+	log, level := p.logger(c)
 	limitMemory(log)
 	throttle, err := app.New(ctx, app.Options{
 		Config: c, Warnings: warnings, Reload: &from, Log: log, Level: level, Version: cli.Version(),
@@ -117,11 +117,11 @@ func limitMemory(log *slog.Logger) {
 }
 
 // logger writes to stderr, so that stdout stays what was asked for.
-func (p *process) logger(l config.Log) (*slog.Logger, *slog.LevelVar) {
+func (p *process) logger(c config.Config) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
-	_ = level.UnmarshalText([]byte(l.Level)) // internal/config lets only good ones through
+	_ = level.UnmarshalText([]byte(c.Log.Level)) // internal/config lets only good ones through
 	opts := &slog.HandlerOptions{Level: level}
-	if l.Format == "json" || l.Format == "" && !cli.Terminal(p.Stderr) {
+	if c.Log.Format == "json" || c.Log.Format == "" && !cli.Terminal(p.Stderr) {
 		return slog.New(slog.NewJSONHandler(p.Stderr, opts)), level
 	}
 	return slog.New(slog.NewTextHandler(p.Stderr, opts)), level

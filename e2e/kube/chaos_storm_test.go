@@ -30,7 +30,7 @@ const (
 	longestAct  = 6500 * time.Millisecond
 	askTimeout  = 3 * time.Second
 
-	leaseDuration = 15 * time.Second // as config.LeaseDuration
+	leaseDuration = 15 * time.Second // as internal/app has it
 	renewDeadline = leaseDuration * 2 / 3
 	settle        = 12 * time.Second // it follows from LINGER
 )

@@ -102,7 +102,7 @@ func (a *App) leadOptions(c config.Kubernetes, identity string) lead.Options {
 	return lead.Options{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
 		Identity: lead.Identity(identity),
-		Duration: config.LeaseDuration, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: time.Second,
+		Duration: 15 * time.Second, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: time.Second,
 		Log: a.log, Clock: time.Now,
 	}
 }

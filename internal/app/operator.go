@@ -39,7 +39,7 @@ type others struct {
 func (a *App) newOperator(c config.Config, identity string) {
 	a.bmo = find.BMO{
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
-		Own: c.Gateway.Own,
+		Own: c.OwnGateway,
 	}
 	a.warner = &tell.Warner{Client: a.cluster.Client, Instance: identity, Log: a.log}
 	moved := func() { a.controller.Unsettle(a.now()) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // force is what is in force: an immutable value, replaced by each reload.
@@ -56,27 +57,27 @@ func (a *App) watch(ctx context.Context) error {
 
 // apply puts a change of the config file in force, or says why it cannot be. A
 // broken file changes nothing but the warnings.
-func (a *App) apply(u config.Update) {
+func (a *App) apply(c config.Config, warnings []string, err error) {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
 	old := a.force.Load()
-	if u.Err != nil {
-		a.refuse(old, u)
-		return
+	var to admission.Config
+	if err == nil {
+		to, err = admissionConfig(c, a.hosts)
 	}
-	to, err := admissionConfig(u.Config, a.hosts)
 	if err == nil {
 		err = a.controller.Reconfigure(a.now(), to)
 	}
-	if u.Err = err; err != nil {
-		a.refuse(old, u)
+	if err != nil {
+		a.log.Error("config file refused, nothing was changed", "file", old.config.File, "error", err)
+		a.force.Store(newForce(old.config, append(warnings, "config file refused, what was in force before stays: "+err.Error())))
 		return
 	}
 	if a.level != nil {
-		_ = a.level.UnmarshalText([]byte(u.Config.Log.Level)) // it was checked
+		_ = a.level.UnmarshalText([]byte(c.Log.Level)) // it was checked
 	}
-	a.poller.Pace(u.Config.View.PollInterval, pollTimeout(u.Config))
-	next := newForce(u.Config, u.Warnings)
+	a.poller.Pace(c.View.PollInterval, pollTimeout(c))
+	next := newForce(c, warnings)
 	a.force.Store(next)
 	for _, key := range slices.Sorted(maps.Keys(next.settings)) {
 		switch was, is := old.settings[key], next.settings[key]; {
@@ -90,12 +91,4 @@ func (a *App) apply(u config.Update) {
 		}
 	}
 	next.tell(a.log)
-}
-
-// refuse keeps what is in force and lets everybody see why.
-func (a *App) refuse(old *force, u config.Update) {
-	a.log.Error("config file refused, nothing was changed", "file", old.config.File, "error", u.Err)
-	next := newForce(old.config, u.Warnings)
-	next.warnings = append(next.warnings, "config file refused, what was in force before stays: "+u.Err.Error())
-	a.force.Store(next)
 }

@@ -46,10 +46,12 @@ func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 // admissionConfig is what the decision needs of c; hosts may have hold-offs of their own, nil: none has.
 func admissionConfig(c config.Config, hosts *clusterhosts.Hosts) (admission.Config, error) {
 	holds, quota, err := holdoffConfig(c.Holdoff, hosts)
+	turns := admission.DefaultTurns()
+	turns.Weights = c.Limits.Weights
 	return admission.Config{
 		Mode:      admission.Mode(c.Mode),
 		Adaptive:  c.Limits.Mode == config.LimitAdaptive,
-		Turns:     turns(c.Turns),
+		Turns:     turns,
 		Breakers:  breakers(c.Breaker),
 		Holdoff:   holds,
 		MaxFailed: quota,
@@ -72,20 +74,14 @@ func slotsConfig(c config.Config) slots.Config {
 	}
 }
 
-// turns is the rest of what changes while running.
-func turns(t config.Turns) admission.Turns {
-	own := admission.DefaultTurns()
-	own.Weights = t.Weights
-	return own
-}
-
 // breakers are what circuit breakers watch; nil when they are off.
 func breakers(b config.Breaker) *admission.Breakers {
 	if !b.Enabled {
 		return nil
 	}
 	d := admission.DefaultBreakers()
-	d.Ironic.FailureThreshold, d.Others.FailureThreshold = b.Threshold, b.GroupThreshold()
+	// 3 of a conductor group where 10 open that of the whole Ironic.
+	d.Ironic.FailureThreshold, d.Others.FailureThreshold = b.Threshold, max(2, (3*b.Threshold+9)/10)
 	d.Ironic.RecoveryTimeout, d.Others.RecoveryTimeout = b.RecoveryTimeout, b.RecoveryTimeout
 	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
 	return d

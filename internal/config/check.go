@@ -1,12 +1,15 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 )
 
 // must is a rule between settings: the first of keys is at fault unless it holds. In says each %s is one of the others.
@@ -32,7 +35,7 @@ func (l *loader) about(says string, keys []string) string {
 			return ""
 		}
 		s := named(key)
-		all = append(all, fmt.Sprintf("%s=%s (%s)", s.names[0], s.text(l.config), cmp.Or(l.from[key], "default")))
+		all = append(all, fmt.Sprintf("%s=%s (%s)", s.names[0], s.text(l.config), l.from[key]))
 	}
 	return fmt.Sprintf(says, all...)
 }
@@ -102,4 +105,40 @@ func (l *loader) checkAccess() {
 // TooManyWorkers says that BMO has more workers than there are slots.
 func TooManyWorkers(workers, limit int) string {
 	return fmt.Sprintf("BMO_CONCURRENCY=%d is greater than the limit of %d: more workers than slots", workers, limit)
+}
+
+// serviceLink matches what Kubernetes puts into the environment of every pod for a Service, such as one
+// called ironic-throttle.
+var serviceLink = regexp.MustCompile(
+	`^` + prefix + `(\w+_)?(SERVICE_HOST=|SERVICE_PORT(_\w+)?=|PORT=\w+://|PORT_\d+_(TCP|UDP|SCTP))`)
+
+// checkNames refuses names in the environment that are nearly those of settings: they would be ignored in
+// silence. Names of BMO and of Ironic's image lie beside ours where base takes the ConfigMap of both, so
+// only names with our prefix have near ones, and the limit's. No value is shown, which may be a secret.
+func (l *loader) checkNames() {
+	const limit, typo = "MAX_CONCURRENT_PROVISIONING_HOSTS", 2
+	known := []string{prefix + "URL", prefix + "TOKEN_FILE", prefix + "CA_FILE"} // of the client commands
+	ours, meant, bare := []string{limit}, []string{limit}, []string{}
+	for _, s := range settings {
+		name, short := s.names[0], s.short()
+		known, ours, meant = append(known, s.names...), append(ours, prefix+short), append(meant, name)
+		if name != short && !s.has("common") && os.Getenv(name) == "" { // else somebody knows its name
+			bare = append(bare, short)
+		}
+	}
+	for _, entry := range os.Environ() {
+		name, text, _ := strings.Cut(entry, "=")
+		if text == "" || slices.Contains(known, name) || serviceLink.MatchString(entry) {
+			continue
+		}
+		near, away := nearest.Word(name, ours)
+		switch short, prefixed := strings.CutPrefix(name, prefix); {
+		case slices.Contains(bare, name):
+			l.wrong(name, "environment", "is not read: the name is "+prefix+name)
+		case away <= typo || prefixed && away <= len(short)/2:
+			l.wrong(name, "environment", "is not a setting; did you mean "+meant[slices.Index(ours, near)]+"?")
+		case prefixed:
+			l.wrong(name, "environment", "is not a setting")
+		}
+	}
 }

@@ -29,16 +29,28 @@ type Config struct {
 	FileText string // as it was read; it may hold a password
 	Mode     string `set:"mode" def:"enforce" is:"enforce|observe" basic:"" common:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
 
-	Log        Log
-	Limits     Limits
-	View       View
-	Leases     Leases
-	Turns      Turns
-	Holdoff    Holdoff
-	Breaker    Breaker
-	Listen     Listen
-	Access     Access
-	Gateway    Gateway
+	Log struct {
+		Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" common:"" help:"least severe level that is logged"`
+		Format string `set:"logFormat" is:"text|json" restart:"" common:"" help:"format of the log on stderr; unset = text on a terminal, else json"`
+	}
+	Limits Limits
+	View   struct {
+		PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..1m" common:"" help:"time between two polls of Ironic"`
+		MaxStale     time.Duration // age of the last complete poll from which new hosts are refused
+		ListMaxAge   time.Duration // age up to which a node fetched alone, and the list of nodes, are believed
+	}
+	Leases struct {
+		TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" common:"" help:"a host with a slot that does not start to work gives it back after this"`
+		Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" common:"" help:"a host between two phases keeps its slot this long"`
+		StartupSettle time.Duration // after the start busy nodes are adopted this long before the first yes
+	}
+	Holdoff Holdoff
+	Breaker Breaker
+	Listen  Listen
+	Access  Access
+	Gateway struct {
+		Listen string `set:"gatewayListenAddress" is:"address" basic:"" restart:"" help:"gateway in front of Ironic, usually 127.0.0.1:6390; unset = none"`
+	}
 	Kubernetes Kubernetes
 	Disruption Disruption
 	Ironic     Ironic
@@ -46,40 +58,16 @@ type Config struct {
 	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1..100000" lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
 }
 
-// Log says what is logged and how.
-type Log struct {
-	Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" common:"" help:"least severe level that is logged"`
-	Format string `set:"logFormat" is:"text|json" restart:"" common:"" help:"format of the log on stderr; unset = text on a terminal, else json"`
-}
-
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
-	Total        int            `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
-	Mode         string         `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
-	Pools        map[string]int `set:"poolLimits" help:"slots of conductor groups, each within the limit"`
-	VirtualMedia string         `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
-	CountMode    string         `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
-	ExtraStates  bool           `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
-	StuckAfter   time.Duration  `set:"stuckAfter" def:"90m" is:"0s..720h" help:"a host that does not move for this long loses its slot; 0 = never"`
-}
-
-// View says how often Ironic is polled and how old a poll may be.
-type View struct {
-	PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..1m" common:"" help:"time between two polls of Ironic"`
-	MaxStale     time.Duration // age of the last complete poll from which new hosts are refused
-	ListMaxAge   time.Duration // age up to which a node fetched alone, and the list of nodes, are believed
-}
-
-// Leases holds the times in the life of a slot.
-type Leases struct {
-	TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" common:"" help:"a host with a slot that does not start to work gives it back after this"`
-	Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" common:"" help:"a host between two phases keeps its slot this long"`
-	StartupSettle time.Duration // after the start busy nodes are adopted this long before the first yes
-}
-
-// Turns says whose turn it is when more hosts want slots than there are (docs/behaviour.md).
-type Turns struct {
-	Weights map[string]float64 `set:"tenantWeights" help:"shares of namespaces; one that is not listed has 1"`
+	Total        int                `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
+	Mode         string             `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
+	Pools        map[string]int     `set:"poolLimits" help:"slots of conductor groups, each within the limit"`
+	VirtualMedia string             `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
+	CountMode    string             `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
+	ExtraStates  bool               `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
+	Weights      map[string]float64 `set:"tenantWeights" help:"shares of namespaces; one that is not listed has 1"`
+	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s..720h" help:"a host that does not move for this long loses its slot; 0 = never"`
 }
 
 // Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
@@ -118,11 +106,6 @@ type Access struct {
 	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
 }
 
-// Gateway is the proxy in front of Ironic; without an address there is none.
-type Gateway struct {
-	Listen string `set:"gatewayListenAddress" is:"address" basic:"" restart:"" help:"gateway in front of Ironic, usually 127.0.0.1:6390; unset = none"`
-}
-
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in, and what is written there.
 // Without On the rest means nothing.
 type Kubernetes struct {
@@ -132,13 +115,10 @@ type Kubernetes struct {
 	Namespace  string   // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
 	Identity   string   // POD_NAME, our name in the Lease and in Events; "" = the host name
 	Operator   string   `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`
-	Leader     Leader
-}
-
-// Leader says how several replicas agree on the one that decides.
-type Leader struct {
-	Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"several replicas agree by a Lease on the one that decides"`
-	LeaseName string // that of the ConfigMap that keeps the state
+	Leader     struct {
+		Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"several replicas agree by a Lease on the one that decides"`
+		LeaseName string // that of the ConfigMap that keeps the state
+	}
 }
 
 // Disruption says how planned work is planned (docs/planned-work.md).

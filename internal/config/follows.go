@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,12 +21,8 @@ const (
 	DisruptionExecute = "execute"
 )
 
-// LeaseDuration is the age of the last renewal from which another replica may take the Lease,
-// LeaseRenewDeadline the one from which a leader grants nothing more, and ends.
-const (
-	LeaseDuration      = 15 * time.Second
-	LeaseRenewDeadline = LeaseDuration * 2 / 3
-)
+// LeaseRenewDeadline is the age of the last renewal from which a leader grants nothing more, and ends.
+const LeaseRenewDeadline = 10 * time.Second
 
 const localAPI = "127.0.0.1:8087" // where commands look for it
 
@@ -48,12 +43,8 @@ func (c *Config) derive() {
 		h.File = h.State
 	}
 	k.Leader.LeaseName = cmp.Or(h.ConfigMap, "ironic-throttle")
-	switch c.Limits.VirtualMedia { // the second name of the setting asks whether they are exempt
-	case "true":
-		c.Limits.VirtualMedia = MediaExempt
-	case "false":
-		c.Limits.VirtualMedia = "counted"
-	}
+	media := &c.Limits.VirtualMedia // the second name of the setting asks whether they are exempt
+	*media = cmp.Or(map[string]string{"true": MediaExempt, "false": "counted"}[*media], *media)
 	if api := c.Listen.API; strings.HasSuffix(api, ":0") && beyond(api) {
 		c.Listen.Local = "127.0.0.1:0" // any free port, in tests
 	} else if beyond(api) && !leadsTo("http://"+localAPI, api) {
@@ -93,20 +84,12 @@ func (c Config) Guarded() bool {
 func (c Config) MetricsGuarded() bool { return c.Access.Mode != AccessOpen && beyond(c.Listen.Metrics) }
 
 // CertDirFor is where the certificate of the listener at address is; "" = it speaks plain HTTP. Those speak TLS that
-// others can reach.
-func (a Access) CertDirFor(address string) string {
-	if beyond(address) {
-		return a.CertDir
-	}
-	return ""
-}
-
-// APICertDir is where that of the API is, which speaks TLS on loopback too where it asks for tokens.
-func (c Config) APICertDir() string {
-	if c.Guarded() {
+// others can reach, and an API that asks for tokens.
+func (c Config) CertDirFor(address string) string {
+	if beyond(address) || address == c.Listen.API && c.Guarded() {
 		return c.Access.CertDir
 	}
-	return c.Access.CertDirFor(c.Listen.API)
+	return ""
 }
 
 // MinVersion is MinTLS as crypto/tls has it.
@@ -127,34 +110,17 @@ func (a Access) CipherSuites() (ids []uint16) {
 	return ids
 }
 
-// Own reports whether a URL that BMO has for Ironic leads to a gateway beside it, or to where the manifests have one.
-func (g Gateway) Own(endpoint string) bool {
-	return leadsTo(endpoint, g.Listen) || leadsTo(endpoint, "127.0.0.1:6390")
+// OwnGateway reports whether a URL that BMO has for Ironic leads to a gateway beside it, or to where the manifests have one.
+func (c Config) OwnGateway(url string) bool {
+	return leadsTo(url, c.Gateway.Listen) || leadsTo(url, "127.0.0.1:6390")
 }
-
-// GroupThreshold is how many failures of different hosts open the breaker of a conductor group: 3 where 10 open that
-// of the whole Ironic.
-func (b Breaker) GroupThreshold() int { return max(2, (3*b.Threshold+9)/10) }
 
 // On reports whether plans are made.
 func (d Disruption) On() bool { return d.Mode == "plan" || d.Mode == DisruptionExecute }
 
 // IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
-// ours, else the one that is watched; "" = that of the service account.
+// ours, else the first that is watched; "" = that of the service account.
 func (c Config) IronicNamespace() string {
-	watched := ""
-	if len(c.Kubernetes.Watch) == 1 {
-		watched = c.Kubernetes.Watch[0]
-	}
-	return cmp.Or(c.Ironic.Namespace, c.Kubernetes.Namespace, watched)
-}
-
-var userinfo = regexp.MustCompile(`(?s)^(\w+://)?.*@`)
-
-// maskURL hides what may be a secret in a URL.
-func maskURL(text string) string {
-	if strings.ContainsAny(text, "?#") {
-		return "(hidden: may hold credentials)"
-	}
-	return userinfo.ReplaceAllString(text, "${1}xxxxx@")
+	k := c.Kubernetes
+	return cmp.Or(c.Ironic.Namespace, k.Namespace, strings.Join(k.Watch[:min(1, len(k.Watch))], ""))
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
@@ -74,11 +76,11 @@ func Load(src Sources) (Config, []string, error) {
 // value is an unset one, as BMO has it.
 func (l *loader) bind() {
 	for _, s := range settings {
+		l.v.SetDefault(s.key, s.def)
+		l.from[s.key] = "default"
 		_ = l.v.BindEnv(append([]string{s.key}, s.names...)...) // fails without a key
-		if i := slices.IndexFunc(s.names, func(name string) bool { return os.Getenv(name) != "" }); i == 0 {
+		if slices.ContainsFunc(s.names, func(name string) bool { return os.Getenv(name) != "" }) {
 			l.from[s.key] = "environment"
-		} else if i > 0 {
-			l.from[s.key] = "environment, as " + s.names[i]
 		}
 		if f := l.Flags.Lookup(s.flag()); f != nil && f.Changed {
 			_ = l.v.BindPFlag(s.key, f) // fails without a flag
@@ -96,12 +98,9 @@ func (l *loader) readFile() {
 		return
 	}
 	body, err := l.ReadFile(path)
-	var pairs []*yaml.Node
-	if err == nil {
-		l.config.File, l.config.FileText = path, string(body)
-		pairs, err = parse(body)
-	}
-	if err != nil {
+	l.config.FileText = string(body)
+	pairs, bad := parse(body)
+	if err = cmp.Or(err, bad); err != nil {
 		l.fault("config", path, "cannot be read: "+err.Error())
 	}
 	var keys []string
@@ -119,8 +118,8 @@ func (l *loader) readFile() {
 		case !slices.Contains(keys, key):
 			l.wrong(strconv.Quote(key), source, "is not a setting"+meant(key, keys))
 		case err != nil:
-			l.wrong(named(key).names[0], source, err.Error())
-		case text != "" && l.from[key] == "":
+			l.wrong(named(key).names[0], source, "must be a single value, or a table of such with each name once")
+		case text != "" && l.from[key] == "default":
 			l.from[key] = source
 			_ = l.v.MergeConfigMap(map[string]any{key: text}) // never fails
 		}
@@ -148,17 +147,14 @@ func parse(body []byte) ([]*yaml.Node, error) {
 // plain is the text of a value, as it stands in the file; a table is name=value pairs.
 func plain(n *yaml.Node) (text string, err error) {
 	var table map[string]string
-	switch {
-	case n.Decode(&text) == nil:
-		return text, nil
-	case n.Decode(&table) != nil:
-		return "", errors.New("must be a single value, or a table of such with each name once")
+	if err = n.Decode(&text); err != nil {
+		err = n.Decode(&table)
 	}
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		pairs = append(pairs, name+"="+table[name])
 	}
-	return strings.Join(pairs, ","), nil
+	return text + strings.Join(pairs, ","), err
 }
 
 // meant asks whether the nearest of known was meant, where it is near enough.
@@ -169,12 +165,9 @@ func meant(name string, known []string) string {
 	return ""
 }
 
-// decode reads each value that was given. One that breaks its rule leaves the default, and is told.
+// decode reads each value. One that breaks its rule leaves the default, and is told.
 func (l *loader) decode() {
 	for _, s := range settings {
-		if l.from[s.key] == "" {
-			continue
-		}
 		text := l.v.GetString(s.key)
 		switch err := s.set(&l.config, text); {
 		case err == nil:
@@ -197,10 +190,7 @@ func (l *loader) fault(key, value, rule string) {
 }
 
 func (l *loader) wrong(what, source, rule string) {
-	if source != "" {
-		what += " (" + source + ")"
-	}
-	l.faults = append(l.faults, errors.New(what+": "+rule))
+	l.faults = append(l.faults, fmt.Errorf("%s (%s): %s", what, source, rule))
 }
 
 // Reload loads src again and returns what is to be in force from now on: c with the settings that may change while
@@ -224,4 +214,46 @@ func (c Config) Reload(src Sources) (Config, []string, error) {
 	}
 	next.derive()
 	return next, warnings, nil
+}
+
+// watchEvery is how often Watch reads the file. viper's own watch ends the process where inotify has no
+// instance left, takes files that are half written, and cannot be stopped.
+const watchEvery = 5 * time.Second
+
+// Watch reads the config file every 5 s until ctx ends and calls apply, one call after the other, for each content that
+// differs from the one before, the first time from the one that c was read from. A content counts when two reads in a
+// row have found it, so that a file that is just being written does not. With an error c is what was in force before.
+// Without a config file it returns at once.
+func Watch(ctx context.Context, c Config, src Sources, apply func(c Config, warnings []string, err error)) {
+	if c.File == "" {
+		return
+	}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	src = src.filled()
+	told, latest := c.FileText, c.FileText // or an error
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		body, err := src.ReadFile(c.File)
+		if err == nil && len(bytes.TrimSpace(body)) == 0 {
+			// It would bring all the defaults back, and is most likely one that somebody is about to write.
+			err = errors.New("it is empty now: what was in force stays")
+		}
+		seen := string(body)
+		if err != nil {
+			seen = err.Error()
+		}
+		steady := seen == latest
+		if latest = seen; steady && seen != told {
+			told = seen
+			found, warnings := src, []string(nil)
+			found.ReadFile = func(string) ([]byte, error) { return body, err }
+			c, warnings, err = c.Reload(found)
+			apply(c, warnings, err)
+		}
+	}
 }

@@ -1,13 +1,17 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -112,6 +116,30 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestValues gives each text of testdata/config/values.txt to a setting, in the environment.
+func TestValues(t *testing.T) {
+	body, _ := files("values.txt")
+	rows := regexp.MustCompile(`(?m)^(\w+): (".*") => (.*)$`).FindAllStringSubmatch(string(body), -1)
+	if len(rows) < 100 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, row := range rows {
+		s, want := named(row[1]), row[3]
+		text, err := strconv.Unquote(row[2])
+		c, _, faults := load(t, Sources{}, endpoint, s.names[0]+"="+text)
+		switch got := s.text(c); {
+		case err != nil || want == "must" && (len(faults) != 1 || !strings.Contains(faults[0], "): must ") || strings.Contains(faults[0], "\x1b")):
+			t.Errorf("%s=%q: %v, %q, faults %q", s.names[0], text, err, got, faults)
+		case want != "must" && (got != want || faults != nil):
+			t.Errorf("%s=%q: %q, want %q, faults %q", s.names[0], text, got, want, faults)
+		}
+	}
+	d, err := HoldLength(" 1.5h ")
+	if _, bad := HoldLength("-1h"); d != 90*time.Minute || err != nil || bad == nil || bad.Error() != "must be a duration with its unit, 0s..2562047h" {
+		t.Error(d, err, bad)
+	}
+}
+
 func TestPrecedence(t *testing.T) {
 	src, file := holding("linger: 11s")
 	environ := []string{endpoint, file}
@@ -156,50 +184,6 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 }
 
-// TestNamesInTheEnvironment: what is nearly a name of ours is a start error; names of others never are. More of the former are in
-// testdata/config.
-func TestNamesInTheEnvironment(t *testing.T) {
-	// base takes the whole ConfigMap ironic, which BMO and Ironic's image read.
-	const others = `PROVISIONING_LIMIT BMO_CONCURRENCY_X HTTP_PORT PROVISIONING_INTERFACE PROVISIONING_IP DHCP_RANGE DHCP_HOSTS DEPLOY_KERNEL_URL
-		IRONIC_INSPECTOR_ENDPOINT CACHEURL IRONIC_FAST_TRACK IRONIC_CERT_FILE IRONIC_KEY_FILE IRONIC_CA_CERT_FILE IRONIC_CACERT_DIR IRONIC_IP
-		IRONIC_BASE_URL IRONIC_LISTEN_PORT IRONIC_HTPASSWD IRONIC_TRUSTED_CA IRONIC_SKIP_CLIENT_SAN_VERIFY IRONIC_CLIENT_TIMEOUT IRONIC_CLIENT_KEY_FILE
-		IRONIC_INSECURES IRONIC_NAMES LISTEN_ALL_INTERFACES ENABLE_HOST_CLAIMS WATCH_NAMESPACES POD_NAMESPACE METRICS_BIND_ADDRESS LEASE_DURATION_SECONDS
-		MAX_CONCURRENT_RECONCILES METAL3_AUTH_ROOT HOST_IP MODE CONFIG KUBERNETES DISRUPTION LOG_LEVEL LOG_FORMAT LISTEN_ADDRESS POLL_INTERVAL
-		LEADER_ELECT API_ACCESS LINGER STATE TLS_MIN_VERSION`
-	rows := map[string]string{
-		"IRONIC_THROTTLE_POLL_INTERVALL=1s":       "; did you mean IRONIC_THROTTLE_POLL_INTERVAL?",
-		"IRONIC_THROTTLE_BREAKER_ENABELD=true":    "; did you mean IRONIC_THROTTLE_BREAKER_ENABLED?",
-		"IRONIC_THROTTLE_SUPPORT=tcp":             "is not a setting",
-		"IRONIC_THROTTLE_=x":                      "is not a setting",
-		"STUCK_AFTER=hunter2":                     "is not read: the name is IRONIC_THROTTLE_STUCK_AFTER",
-		"max_concurrent_provisioning_hosts=5":     "; did you mean MAX_CONCURRENT_PROVISIONING_HOSTS?",
-		"IRONIC_THROTTLE_LISTEN_PORT=8087":        "is not a setting",
-		"IRONIC_THROTTLE_POLL_INTERVALL=":         "",
-		"IRONIC_THROTTLE_URL=http://x":            "",
-		"IRONIC_THROTTLE_TOKEN_FILE=/t":           "",
-		"IRONIC_THROTTLE_CA_FILE=/c":              "",
-		"IRONIC_THROTTLE_SERVICE_HOST=10.0.0.1":   "", // of Services named ironic-throttle and ironic-throttle-metrics
-		"IRONIC_THROTTLE_SERVICE_PORT_HTTP=8087":  "",
-		"IRONIC_THROTTLE_PORT=tcp://10.0.0.1:80":  "",
-		"IRONIC_THROTTLE_PORT_80_TCP_ADDR=10.0.0": "",
-		"IRONIC_THROTTLE_METRICS_PORT_84_TCP=tcp": "",
-	}
-	for name := range strings.FieldsSeq(others) {
-		rows[name+"=7"] = ""
-	}
-	for entry, want := range rows {
-		_, warnings, faults := load(t, Sources{}, entry, endpoint)
-		got := strings.Join(faults, "\n")
-		if (want == "") != (got == "") || !strings.HasSuffix(got, want) || warnings != nil || strings.Contains(got, "hunter2") {
-			t.Errorf("%s: faults %q, warnings %q, want %q", entry, faults, warnings, want)
-		}
-	}
-	// Who gave the setting by its own name knows it.
-	if _, _, faults := load(t, Sources{}, endpoint, "COUNT_MODE=x", ours("COUNT_MODE", "busy")); faults != nil {
-		t.Error(faults)
-	}
-}
-
 // FuzzFile: what Load lets pass can be read again from what is shown.
 func FuzzFile(f *testing.F) {
 	paths, _ := filepath.Glob(filepath.Join(folder, "*"))
@@ -209,10 +193,9 @@ func FuzzFile(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(body)
-	}
-	for _, s := range settings {
-		for _, text := range []string{s.def, another[s.key], "", "-1", "1e3", "99999999999999999999", "a=1,a=2", " ", "\x1b", "http://a:b@c", " 010 "} {
-			f.Add(fmt.Appendf(nil, "%s: %q", s.key, text))
+		for line := range bytes.Lines(body) { // of values.txt too
+			line, _, _ = bytes.Cut(line, []byte(" => "))
+			f.Add(line)
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,35 +13,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeFile is a config file that tests change.
-type fakeFile struct {
-	mu   sync.Mutex
-	body string
-	err  error
-}
-
-func (f *fakeFile) write(body string, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.body, f.err = body, err
-}
-
-func (f *fakeFile) read(string) ([]byte, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return []byte(f.body), f.err
-}
-
-// start loads a config from a file with body.
-func start(t *testing.T, body string) (*fakeFile, Sources, Config) {
+// start loads a config from a file with body, and returns what changes the file.
+func start(t *testing.T, body string) (write func(body string, err error), src Sources, c Config) {
 	t.Helper()
-	f := &fakeFile{body: body}
-	src := Sources{ReadFile: f.read, Exists: func(string) bool { return false }}
+	var file atomic.Value
+	write = func(body string, err error) { file.Store(func() ([]byte, error) { return []byte(body), err }) }
+	src.ReadFile = func(string) ([]byte, error) { return file.Load().(func() ([]byte, error))() }
+	write(body, nil)
 	c, _, faults := load(t, src, ours("CONFIG", "f.yaml"))
 	if faults != nil {
 		t.Fatal(faults)
 	}
-	return f, src, c
+	return write, src, c
 }
 
 // another is a value of each setting that is not its default.
@@ -69,8 +52,8 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 		return text
 	}
 	for _, s := range settings[1:] { // the first is the path of the file
-		f, src, c := start(t, file(s.key, ""))
-		f.write(file(s.key, another[s.key]), nil)
+		write, src, c := start(t, file(s.key, ""))
+		write(file(s.key, another[s.key]), nil)
 		next, warnings, err := c.Reload(src)
 		moved, told := s.text(next) != s.text(c), strings.Contains(strings.Join(warnings, "\n"), s.names[0]+" changed from ")
 		if err != nil || moved == s.has("restart") || told != s.has("restart") {
@@ -80,14 +63,14 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 }
 
 func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
-	f, src, c := start(t, "ironicEndpoint: http://u:one@h\nmaxConcurrentProvisioningHosts: 9")
-	f.write("ironicEndpoint: http://u:one@h\nmaxConcurrentProvisioningHosts: 8\npoolLimits: a=9", nil)
+	write, src, c := start(t, "ironicEndpoint: http://u:one@h\nmaxConcurrentProvisioningHosts: 9")
+	write("ironicEndpoint: http://u:one@h\nmaxConcurrentProvisioningHosts: 8\npoolLimits: a=9", nil)
 	next, _, err := c.Reload(src)
 	if diff := cmp.Diff(c, next); err == nil || diff != "" {
 		t.Errorf("%v, changed (-old +new):\n%s", err, diff)
 	}
 	// A new password is told and not shown.
-	f.write("ironicEndpoint: http://u:two@h\nmaxConcurrentProvisioningHosts: 8", nil)
+	write("ironicEndpoint: http://u:two@h\nmaxConcurrentProvisioningHosts: 8", nil)
 	next, warnings, _ := c.Reload(src)
 	if len(warnings) != 1 || strings.Contains(warnings[0], "two") || next.Ironic != c.Ironic || next.Limits.Total != 8 {
 		t.Errorf("warnings %q, %+v", warnings, next.Ironic)
@@ -99,15 +82,18 @@ func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
 func TestWatchTellsEachChangeOnce(t *testing.T) {
 	const rest = "ironicEndpoint: http://a\nmaxConcurrentProvisioningHosts: "
 	synctest.Test(t, func(t *testing.T) {
-		f, src, c := start(t, rest+"40")
-		f.write(rest+"39", nil) // before Watch has begun
+		write, src, c := start(t, rest+"40")
+		write(rest+"39", nil) // before Watch has begun
 		ctx, cancel := context.WithCancel(t.Context())
-		var updates []Update
+		var updates int
+		var last Config
+		var bad bool
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			Watch(ctx, c, src, func(u Update) { updates = append(updates, u) })
+			Watch(ctx, c, src, func(c Config, _ []string, err error) { updates, last, bad = updates+1, c, err != nil })
 		}()
+		passes := func(d time.Duration) { <-time.After(d); synctest.Wait() }
 		passes(time.Second)
 		for _, step := range []struct {
 			body  string
@@ -127,24 +113,18 @@ func TestWatchTellsEachChangeOnce(t *testing.T) {
 			{rest + "41", nil, 3, 41, false},
 			{rest + "41\nlinger: 46s", nil, 3, 41, false},
 		} {
-			updates = nil
-			f.write(step.body, step.err)
+			updates = 0
+			write(step.body, step.err)
 			passes(time.Duration(step.reads) * watchEvery)
 			switch {
-			case step.limit == 0 && len(updates) > 0 || step.limit > 0 && len(updates) != 1:
-				t.Errorf("%q: %d updates", step.body, len(updates))
-			case step.limit > 0 && (updates[0].Config.Limits.Total != step.limit || (updates[0].Err != nil) != step.bad):
-				t.Errorf("%q: %+v", step.body, updates[0])
+			case updates != min(1, step.limit):
+				t.Errorf("%q: %d updates", step.body, updates)
+			case updates > 0 && (last.Limits.Total != step.limit || bad != step.bad):
+				t.Errorf("%q: %d, %t", step.body, last.Limits.Total, bad)
 			}
 		}
 		cancel()
 		<-done
 		Watch(t.Context(), Default(), Sources{}, nil) // without a file it returns
 	})
-}
-
-// passes lets virtual time go by.
-func passes(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }

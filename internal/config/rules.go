@@ -94,8 +94,8 @@ func HoldLength(text string) (time.Duration, error) {
 }
 
 var (
-	hold        = duration("0s..2562047h")
-	isNamespace = whole(namespace)
+	hold       = duration("0s..2562047h")
+	namespaces = whole(`(` + namespace + `(,|$))*`)
 )
 
 // What Kubernetes lets a namespace, and an object such as a BareMetalHost, be called.
@@ -144,14 +144,15 @@ var rules = map[string]rule{
 		return d, err == nil
 	}),
 	"namespaces": reads("namespaces with commas between them", func(text string) ([]string, bool) {
-		return list(text), !slices.ContainsFunc(list(text), func(name string) bool { return !isNamespace(name) })
+		return list(text), namespaces(strings.Join(list(text), ","))
 	}),
 	"ciphers": reads("names of safe cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 		func(text string) ([]string, bool) {
 			all := list(text)
 			return all, len(Access{Ciphers: all}.CipherSuites()) == len(all)
 		}),
-	"budgets": {budgetsMust, func(text string) (any, error) {
+	"budgets": {`whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as [{"nodes":"10%"},` +
+		`{"minReady":"2"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`, func(text string) (any, error) {
 		_, err := budget.Parse(text)
 		return text, err
 	}},
@@ -163,7 +164,3 @@ var rules = map[string]rule{
 	"map[string]time.Duration": pairs[time.Duration]("namespace/name=duration pairs such as metal3/worker-1=48h,metal3/lab=0",
 		namespace+"/"+object, hold),
 }
-
-const budgetsMust = "whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
-	`[{"nodes":"10%"},{"minReady":"2"},` +
-	`{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`

@@ -75,12 +75,17 @@ func (s setting) text(c Config) string {
 	return s.shown(fmt.Sprint(value))
 }
 
-// shown is text as messages may show it.
+var userinfo = regexp.MustCompile(`(?s)^(\w+://)?.*@`)
+
+// shown is text as messages may show it: a URL may hold credentials.
 func (s setting) shown(text string) string {
-	if s.key == "ironicEndpoint" {
-		return maskURL(text)
+	switch {
+	case s.key != "ironicEndpoint":
+		return text
+	case strings.ContainsAny(text, "?#"):
+		return "(hidden: may hold credentials)"
 	}
-	return text
+	return userinfo.ReplaceAllString(text, "${1}xxxxx@")
 }
 
 // set gives c the value that text stands for, or says what is wrong with it.
