@@ -110,7 +110,7 @@ type yes struct {
 // for that work: after it has failed the host asks again.
 func (w *world) act(h *host, r *replica, y yes) {
 	settle, bound := w.cfg.Slots.Settle, shortLinger
-	flow, terms, life := h.flow, w.lease.transitions, h.life
+	flow, terms, life := h.flow, w.lease.terms, h.life
 	if y.reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
 		bound = shortTTL // a new host, or one that nothing has happened to
 	}
@@ -132,7 +132,7 @@ func (w *world) act(h *host, r *replica, y yes) {
 		h.waits--
 		defer w.drive(h, between(w.clients, time.Second, 15*time.Second))
 		since := w.at - y.at
-		over := r.life != y.process || w.lease.transitions != terms
+		over := r.life != y.process || w.lease.terms != terms
 		switch {
 		case h.op() != y.op || !w.reaches(), over && since >= settle, h.flow != flow && since >= shortLinger, since >= bound:
 			return // it looks again

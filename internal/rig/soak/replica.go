@@ -32,8 +32,9 @@ type replica struct {
 	polls    *virtual.Poll
 	slow     bool        // the present poll
 	fence    *lead.Fence // nil: it is alone
-	term     term
-	begun    bool // it decides, as far as its Lease goes
+	term     int         // of the Lease, 0: in none
+	renewed  time.Time   // when the latest renewal was confirmed
+	begun    bool        // it decides, as far as its Lease goes
 	settings admission.Config
 	saving   bool
 
@@ -89,7 +90,7 @@ func (r *replica) start(d time.Duration) {
 func (r *replica) boot() {
 	w := r.world
 	r.life++
-	r.up, r.begun, r.term, r.paused, r.saving = true, false, term{}, 0, false
+	r.up, r.begun, r.term, r.paused, r.saving = true, false, 0, 0, false
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
 	r.heeds(w.cfg) // it may have missed a reload
 	r.starts, r.parts = nil, 0

@@ -8,19 +8,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// lease is the Lease in the API server. Requests about it are atomic there, as versions of objects make them.
+// lease is the Lease in the API server.
 type lease struct {
-	holder      string
-	transitions int
-	version     int // grows with each write
-}
-
-// term is how a replica stands with the Lease, as client-go's election keeps it.
-type term struct {
-	seen    int       // version of the Lease when it was read last
-	seenAt  time.Time // when it was read for the first time in that version, by the replica's clock
-	number  int       // transitions that the term began with; 0: it does not lead
-	renewed time.Time // when the latest renewal was confirmed
+	holder string
+	until  time.Duration // it is the holder's so long
+	terms  int
 }
 
 // The times of an election.
@@ -30,10 +22,24 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// elect makes one request about the Lease, and the next one after a while.
+// serve is one read of the Lease by a replica in that term, 0: in none, and the write that may follow. It returns the
+// number of the replica's term; 0: the Lease is another's.
+func (l *lease) serve(identity string, term int, at time.Duration) int {
+	switch {
+	case term > 0 && (l.holder != identity || l.terms != term), term == 0 && l.holder != "" && at < l.until:
+		return 0
+	case term == 0:
+		l.terms++
+		l.holder = identity
+	}
+	l.until = at + leaseDuration
+	return l.terms
+}
+
+// elect makes one request about the Lease, and the next one after a while, as client-go's election does.
 func (r *replica) elect() {
-	w, sent := r.world, r.clock()
-	if r.term.number > 0 && sent.Sub(r.term.renewed) > renewDeadline {
+	w, sent, asked, identity := r.world, r.clock(), r.term, r.identity
+	if asked > 0 && sent.Sub(r.renewed) > renewDeadline {
 		r.die("no renewal was confirmed")
 		return
 	}
@@ -42,59 +48,30 @@ func (r *replica) elect() {
 		takes = between(w.wire, 0, renewDeadline/2)
 	}
 	next := retryPeriod
-	if r.term.number == 0 {
+	if asked == 0 {
 		next = between(r.rng, retryPeriod, 2*retryPeriod)
 	}
-	asked, identity, version, number := r.term, r.identity, 0, 0
+	term, served := 0, false
 	w.after(takes/2, func() { // the request is on its way, whatever becomes of who sent it
-		if !r.cutFromAPI() {
-			version, number = w.lease.serve(identity, asked, sent)
+		if served = !r.cutFromAPI(); served {
+			term = w.lease.serve(identity, asked, w.at)
 		}
 	})
 	r.after(takes, func() {
-		if version > 0 && !r.cutFromAPI() {
-			r.hears(version, number, sent)
+		switch {
+		case !served || r.cutFromAPI():
+		case term > 0:
+			r.term, r.renewed = term, r.clock()
+			if r.fence.Renewed(sent); asked == 0 {
+				w.tellf("replica %d has the Lease, term %d", r.n, term)
+				w.tally["terms"]++
+				r.begin()
+			}
+		case asked > 0:
+			r.die("the Lease is another's")
 		}
 		r.after(next, r.elect)
 	})
-}
-
-// serve is one read of the Lease, and the write that may follow, by a replica that stood with it as t says. It
-// returns the version of the Lease, and the number of the replica's term; 0: it is another's, and not over.
-func (l *lease) serve(identity string, t term, now time.Time) (version, number int) {
-	old := t.seen == l.version && now.Sub(t.seenAt) > leaseDuration
-	switch {
-	case t.number > 0 && (l.holder != identity || l.transitions != t.number),
-		t.number == 0 && l.holder != "" && l.holder != identity && !old:
-		return l.version, 0
-	case t.number == 0:
-		l.transitions++
-		l.holder = identity
-	}
-	l.version++
-	return l.version, l.transitions
-}
-
-// hears takes the answer to a request that was sent at sent.
-func (r *replica) hears(version, number int, sent time.Time) {
-	t := &r.term
-	switch {
-	case number == 0 && t.number > 0:
-		r.die("the Lease is another's")
-	case number == 0:
-		if t.seen != version {
-			t.seen, t.seenAt = version, sent
-		}
-	default:
-		first := t.number == 0
-		t.number, t.renewed = number, r.clock()
-		r.fence.Renewed(sent)
-		if first {
-			r.world.tellf("replica %d has the Lease, transition %d", r.n, number)
-			r.world.tally["terms"]++
-			r.begin()
-		}
-	}
 }
 
 // release gives the Lease up, in order.
@@ -103,7 +80,6 @@ func (r *replica) release() {
 	r.fence.End()
 	if l.holder == r.identity && !r.cutFromAPI() {
 		l.holder = ""
-		l.version++
 	}
 }
 
