@@ -20,28 +20,11 @@ type Output struct {
 	JSON           bool // the summary is one JSON object
 }
 
-// Summary is what a storm came to. Seconds are simulated; what works is the truth inside the fake Ironic, never the
-// throttle's own count.
+// Summary is what a storm came to.
 type Summary struct {
-	Policy string `json:"policy"`
-	Via    string `json:"via"`
-	Hosts  int    `json:"hosts"`
-	Limit  int    `json:"limit"`
-
-	Provisioned int `json:"provisioned"`
-	Failed      int `json:"failed"` // hosts that BMO gave up
-
-	PeakWorking        int     `json:"peakWorking"` // most hosts that worked at once
-	OverLimitSeconds   float64 `json:"overLimitSeconds"`
-	MakespanSeconds    float64 `json:"makespanSeconds"` // until the last host was provisioned, or the end
-	IronicRequests     int     `json:"ironicRequests"`  // of everybody
-	IronicListRequests int     `json:"ironicListRequests"`
-
+	simulate.Summary
 	Interrupted bool `json:"interrupted"`
 }
-
-// Exceeded tells whether more hosts than the limit ever worked at once.
-func (s Summary) Exceeded() bool { return s.PeakWorking > s.Limit }
 
 const (
 	sampling  = 100 * time.Millisecond // between two looks, real
@@ -123,11 +106,11 @@ func lasts(seconds float64) time.Duration {
 // look is the summary so far.
 func (s *stage) look() (Summary, fakeironic.Truth) {
 	o, t := s.opt, s.ironic.Truth()
-	sum := Summary{
+	sum := Summary{Summary: simulate.Summary{
 		Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, PeakWorking: t.PeakWorking,
 		OverLimitSeconds: t.OverLimit.Seconds() * o.Speed, MakespanSeconds: time.Since(s.begun).Seconds() * o.Speed,
 		IronicRequests: t.Requests.All, IronicListRequests: t.Requests.Lists,
-	}
+	}}
 	for _, h := range s.bmo.Hosts() {
 		switch {
 		case h.State == api.BMHProvisioned:

@@ -191,9 +191,12 @@ func (m *meter) result(why string) Result {
 	s := m.s
 	truth := s.world.Truth(s.clock)
 	r := Result{
-		Policy: s.opt.Policy, Via: s.opt.Via, Hosts: len(s.hosts), Limit: s.opt.Limit, Seed: s.opt.Seed, Why: why,
-		Finished: s.done == len(s.hosts), PeakWorking: truth.PeakWorking, OverLimitSeconds: seconds(int64(truth.OverLimit)),
-		Asks: s.requests.asks, IronicRequests: s.requests.all, IronicListRequests: s.requests.lists,
+		Summary: Summary{
+			Policy: s.opt.Policy, Via: s.opt.Via, Hosts: len(s.hosts), Limit: s.opt.Limit,
+			PeakWorking: truth.PeakWorking, OverLimitSeconds: seconds(int64(truth.OverLimit)),
+			IronicRequests: s.requests.all, IronicListRequests: s.requests.lists,
+		},
+		Seed: s.opt.Seed, Why: why, Finished: s.done == len(s.hosts), Asks: s.requests.asks,
 		Scenario: s.opt.Scenario, Breaker: breakerOn, HoldoffSeconds: s.opt.Holdoff.Seconds(), FailedWorks: truth.Failed,
 		BreakerOpenings: m.openings, Probes: m.probes, healthy: true, series: m.series,
 		LimitMode: api.LimitFixed, LimitMean: float64(s.opt.Limit), LimitAtEnd: s.opt.Limit,

@@ -10,8 +10,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Result is what a simulated storm came to. What works is the truth inside the fake Ironic, never the throttle's own count.
-type Result struct {
+// Summary is what any storm came to. Seconds are simulated; what works is the truth inside the fake Ironic, never the
+// throttle's own count.
+type Summary struct {
 	Policy string `json:"policy"`
 	Via    string `json:"via"`
 	Hosts  int    `json:"hosts"`
@@ -20,8 +21,21 @@ type Result struct {
 	Provisioned int `json:"provisioned"`
 	Failed      int `json:"failed"` // hosts that BMO gave up
 
-	PeakWorking      int     `json:"peakWorking"` // most hosts that worked at once
-	OverLimitSeconds float64 `json:"overLimitSeconds"`
+	PeakWorking        int     `json:"peakWorking"` // most hosts that worked at once
+	OverLimitSeconds   float64 `json:"overLimitSeconds"`
+	MakespanSeconds    float64 `json:"makespanSeconds"` // until the last host was through, or the end
+	IronicRequests     int     `json:"ironicRequests"`  // of everybody
+	IronicListRequests int     `json:"ironicListRequests"`
+}
+
+// Exceeded tells whether more hosts than the limit ever worked at once.
+func (s Summary) Exceeded() bool { return s.PeakWorking > s.Limit }
+
+// Result is what a simulated storm came to.
+type Result struct {
+	Summary
+	Seed     uint64 `json:"seed"`
+	Finished bool   `json:"finished"` // all hosts were through
 	// SlotUse is occupied slots / limit, and TruthUse hosts that work / limit,
 	// from the first moment in which no slot was free and while more than limit
 	// healthy hosts waited (docs/behaviour.md). Without a ledger what works occupies,
@@ -29,10 +43,6 @@ type Result struct {
 	SlotUse  float64 `json:"slotUse"`
 	TruthUse float64 `json:"truthUse"`
 
-	Seed uint64 `json:"seed"`
-	// Finished: all hosts were through. MakespanSeconds of a storm that was not finished is the time that was played.
-	Finished        bool    `json:"finished"`
-	MakespanSeconds float64 `json:"makespanSeconds"`
 	// HealthyMakespanSeconds is until the last host that is not broken was provisioned.
 	HealthyMakespanSeconds float64 `json:"healthyMakespanSeconds"`
 	// Waits are from the moment that a host wants a work to begin to Ironic's yes to its PUT, each work by itself.
@@ -62,9 +72,7 @@ type Result struct {
 	// RecoverySeconds is from the repair to the last host provisioned.
 	RecoverySeconds float64 `json:"recoverySeconds"`
 
-	Asks               int `json:"asks"`           // of the capacity rule
-	IronicRequests     int `json:"ironicRequests"` // of everybody
-	IronicListRequests int `json:"ironicListRequests"`
+	Asks int `json:"asks"` // of the capacity rule
 
 	// Why says why the storm was not played to its end; "" when it was, or when --duration ended it as asked.
 	Why      string  `json:"-"`
@@ -72,9 +80,6 @@ type Result struct {
 	healthy  bool    // all hosts that are not broken were through
 	series   []point // where Options.Record is set
 }
-
-// Exceeded tells whether more hosts than the limit ever worked at once.
-func (r Result) Exceeded() bool { return r.PeakWorking > r.Limit }
 
 // columns is how many storms stand side by side.
 const columns = 6

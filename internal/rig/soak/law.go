@@ -177,15 +177,6 @@ func (w *world) startLaw(r *replica, h *host) {
 	if age, most := r.c.View(now).AgeSeconds, 4*r.settings.Slots.MaxStale.Seconds(); age < 0 || age > most {
 		w.failf("host %d has a slot, and Ironic was seen %.0f s ago, at most %.0f are allowed", h.n, age, most)
 	}
-	stuck := 0
-	for _, o := range r.c.Status(now).Slots.Occupants {
-		if o.Stuck && !o.Counted {
-			stuck++
-		}
-	}
-	if most := r.settings.Slots.StuckCap; stuck > most {
-		w.failf("%d hosts are written off, at most %d may be", stuck, most)
-	}
 	if r.settings.Breakers == nil {
 		return
 	}
