@@ -79,7 +79,7 @@ func (l *lab) call(host string, state ironic.State) *realironic.Agent {
 	l.Helper()
 	n := l.await(host, state)
 	awaitUnlocked(l.T, l.ironic, key(host))
-	agent, err := l.ironic.StartAgent(l.Context(), n.UUID, true)
+	agent, err := l.ironic.StartAgent(l.Context(), n.UUID)
 	if err != nil {
 		l.Fatal(err)
 	}

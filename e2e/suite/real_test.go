@@ -24,11 +24,7 @@ import (
 type database struct{ *realironic.Ironic }
 
 func (b database) SetState(ctx context.Context, uuid string, state ironic.State, agent bool) error {
-	info := "{}"
-	if agent {
-		info = `{"agent_url":"http://127.0.0.1:9999"}`
-	}
-	return b.SetNode(ctx, uuid, map[string]any{"provision_state": string(state), "driver_internal_info": info})
+	return b.Ironic.SetState(ctx, uuid, string(state), agent)
 }
 
 func (b database) AddNodes(ctx context.Context, prefix string, count int, state ironic.State) error {

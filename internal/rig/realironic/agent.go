@@ -14,32 +14,28 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Agent pretends to be the ramdisk of one node: it looks itself up, sends
-// heartbeats when told to, and has no steps to do. Ironic then shows agent_url
-// as for a real host, and goes on with the node by itself.
+// Agent pretends to be the ramdisk of one node: it looks itself up, sends heartbeats when told to, and has no steps to do.
+// Ironic then shows agent_url as for a real host. It keeps every command of Ironic unanswered until Release, so the node
+// stays where it is; then Ironic goes on with the node by itself.
 type Agent struct {
-	// URL is what Ironic shows as agent_url.
-	URL string
-
+	url         string
 	ironic      *Ironic
 	uuid, token string
 	server      *http.Server
 	served      sync.WaitGroup
-	hold        chan struct{} // nil, or closed by Release
+	hold        chan struct{} // closed by Release
 	release     func()
 }
 
-// StartAgent boots the pretended ramdisk of a node that waits for one (clean
-// wait, wait call-back). With hold, it keeps every command of Ironic unanswered
-// until Release, so the node stays where it is with agent_url set. The caller
-// must call Stop.
-func (i *Ironic) StartAgent(ctx context.Context, uuid string, hold bool) (*Agent, error) {
+// StartAgent boots the pretended ramdisk of a node that waits for one (clean wait, wait call-back). The caller must call
+// Stop.
+func (i *Ironic) StartAgent(ctx context.Context, uuid string) (*Agent, error) {
 	var found struct {
 		Config struct {
 			Token string `json:"agent_token"`
 		} `json:"config"`
 	}
-	if err := i.call(ctx, http.MethodGet, "/v1/lookup?node_uuid="+uuid, nil, &found); err != nil {
+	if err := i.call(ctx, http.MethodGet, "/v1/lookup?node_uuid="+uuid, "", &found); err != nil {
 		return nil, err
 	}
 	if found.Config.Token == "" || found.Config.Token == "******" {
@@ -49,11 +45,8 @@ func (i *Ironic) StartAgent(ctx context.Context, uuid string, hold bool) (*Agent
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	a := &Agent{URL: "http://" + l.Addr().String(), ironic: i, uuid: uuid, token: found.Config.Token, release: func() {}}
-	if hold {
-		a.hold = make(chan struct{})
-		a.release = sync.OnceFunc(func() { close(a.hold) })
-	}
+	a := &Agent{url: "http://" + l.Addr().String(), ironic: i, uuid: uuid, token: found.Config.Token, hold: make(chan struct{})}
+	a.release = sync.OnceFunc(func() { close(a.hold) })
 	a.server = &http.Server{Handler: a, ReadHeaderTimeout: requestTimeout}
 	a.served.Go(func() { _ = a.server.Serve(l) })
 	return a, nil
@@ -61,11 +54,8 @@ func (i *Ironic) StartAgent(ctx context.Context, uuid string, hold bool) (*Agent
 
 // Heartbeat tells Ironic that the agent is there.
 func (a *Agent) Heartbeat(ctx context.Context) error {
-	body, err := json.Marshal(map[string]string{"callback_url": a.URL, "agent_version": "9.4.0", "agent_token": a.token})
-	if err != nil {
-		return err
-	}
-	return a.ironic.call(ctx, http.MethodPost, "/v1/heartbeat/"+a.uuid, strings.NewReader(string(body)), nil)
+	body := fmt.Sprintf(`{"callback_url":%q,"agent_version":"9.4.0","agent_token":%q}`, a.url, a.token)
+	return a.ironic.call(ctx, http.MethodPost, "/v1/heartbeat/"+a.uuid, body, nil)
 }
 
 // Release lets held commands go, those to come too.
@@ -78,40 +68,31 @@ func (a *Agent) Stop() {
 	a.served.Wait()
 }
 
-// ServeHTTP answers Ironic's commands.
+// ServeHTTP answers Ironic's commands: it does nothing, successfully.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if a.hold != nil {
-		select {
-		case <-a.hold:
-		case <-r.Context().Done():
-			return
-		}
+	select {
+	case <-a.hold:
+	case <-r.Context().Done():
+		return
 	}
-	var answer any = map[string]any{"commands": []any{}}
-	if r.Method == http.MethodPost {
-		answer = command(r)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(answer); err != nil {
-		return // Ironic has hung up
-	}
-}
-
-// command does nothing, successfully.
-func command(r *http.Request) map[string]any {
 	var ask struct {
 		Name string `json:"name"`
 	}
-	_ = json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxAnswer)).Decode(&ask)
+	_ = json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAnswer)).Decode(&ask) // a GET has none
 	result := map[string]any{}
 	for _, kind := range []string{"clean", "deploy"} {
-		if ask.Name == kind+".get_"+kind+"_steps" {
+		if strings.HasSuffix(ask.Name, ".get_"+kind+"_steps") {
 			result[kind+"_steps"] = map[string]any{}
 			result["hardware_manager_version"] = map[string]string{"generic": "1"}
 		}
 	}
-	return map[string]any{
-		"id": time.Now().UTC().Format("150405.000000000"), "command_name": ask.Name,
-		"command_status": "SUCCEEDED", "command_error": nil, "command_result": result,
+	var answer any = map[string]any{"commands": []any{}}
+	if r.Method == http.MethodPost {
+		answer = map[string]any{
+			"id": time.Now().UTC().Format("150405.000000000"), "command_name": ask.Name,
+			"command_status": "SUCCEEDED", "command_error": nil, "command_result": result,
+		}
 	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // or Ironic has hung up
 }

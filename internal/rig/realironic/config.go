@@ -40,11 +40,6 @@ func (p place) url() string {
 // rpcAddress is a loopback address of this Ironic alone.
 func (p place) rpcAddress() string { return fmt.Sprintf("127.1.%d.%d", p.rpcPort>>8, p.rpcPort&0xff) }
 
-// folders are made before anything starts.
-func (p place) folders() []string {
-	return []string{p.file("tmp"), p.file("lock"), p.file("http"), p.file("tftp"), p.file("images"), p.file("config.d")}
-}
-
 // interfaces lists what nodes may use. The first of each is the default, and
 // the fakes need no ramdisk, no BMC and no network.
 var interfaces = map[string]string{
@@ -75,17 +70,21 @@ func (p place) config(extra map[string]map[string]string) settings {
 			"default_network_interface": "noop",
 			"graceful_shutdown_timeout": "5",
 		},
-		"api":                          {"host_ip": child.Loopback, "port": api, "api_workers": "1"},
-		"json_rpc":                     {"auth_strategy": "noauth", "host_ip": child.Loopback, "port": rpc},
-		"database":                     {"connection": p.connection()},
-		"oslo_concurrency":             {"lock_path": p.seen("lock")},
-		"oslo_policy":                  {"policy_file": p.seen("policy.yaml"), "policy_dirs": p.seen("config.d")},
-		"service_catalog":              {"auth_type": "none", "endpoint_override": p.url()},
-		"inspector":                    {"auth_type": "none", "endpoint_override": "http://" + child.Loopback + ":5050"},
-		"dhcp":                         {"dhcp_provider": "none"},
-		"deploy":                       {"http_root": p.seen("http"), "http_url": "http://" + child.Loopback + ":8080"},
-		"pxe":                          {"tftp_root": p.seen("tftp"), "images_path": p.seen("images"), "tftp_master_path": "", "instance_master_path": ""},
-		"conductor":                    conductorConfig(),
+		"api":              {"host_ip": child.Loopback, "port": api, "api_workers": "1"},
+		"json_rpc":         {"auth_strategy": "noauth", "host_ip": child.Loopback, "port": rpc},
+		"database":         {"connection": p.connection()},
+		"oslo_concurrency": {"lock_path": p.seen("lock")},
+		"oslo_policy":      {"policy_file": p.seen("policy.yaml"), "policy_dirs": p.seen("config.d")},
+		"service_catalog":  {"auth_type": "none", "endpoint_override": p.url()},
+		"inspector":        {"auth_type": "none", "endpoint_override": "http://" + child.Loopback + ":5050"},
+		"dhcp":             {"dhcp_provider": "none"},
+		"deploy":           {"http_root": p.seen("http"), "http_url": "http://" + child.Loopback + ":8080"},
+		"pxe":              {"tftp_root": p.seen("tftp"), "images_path": p.seen("images"), "tftp_master_path": "", "instance_master_path": ""},
+		"conductor": {
+			"automated_clean": "True", "sync_power_state_interval": "0", "workers_pool_size": "300",
+			"deploy_kernel": "file:///dev/null", "deploy_ramdisk": "file:///dev/null",
+			"rescue_kernel": "file:///dev/null", "rescue_ramdisk": "file:///dev/null",
+		},
 		"sensor_data":                  {"send_sensor_data": "False"},
 		"healthcheck":                  {"enabled": "False"},
 		"oslo_messaging_notifications": {"driver": "noop"},
@@ -125,28 +124,14 @@ func (p place) config(extra map[string]map[string]string) settings {
 	return c
 }
 
-func conductorConfig() map[string]string {
-	return map[string]string{
-		"automated_clean": "True", "sync_power_state_interval": "0", "workers_pool_size": "300",
-		"deploy_kernel": "file:///dev/null", "deploy_ramdisk": "file:///dev/null",
-		"rescue_kernel": "file:///dev/null", "rescue_ramdisk": "file:///dev/null",
-	}
-}
-
-// render writes the file in a stable order. A value with a line break would
-// start an option of its own.
-func (s settings) render() (string, error) {
+// render writes the file in a stable order.
+func (s settings) render() string {
 	var b strings.Builder
 	for _, section := range slices.Sorted(maps.Keys(s)) {
 		fmt.Fprintf(&b, "[%s]\n", section)
 		for _, option := range slices.Sorted(maps.Keys(s[section])) {
-			value := s[section][option]
-			if strings.ContainsAny(section+option+value, "\r\n") {
-				return "", fmt.Errorf("setting %s.%s = %q: must be one line", section, option, value)
-			}
-			fmt.Fprintf(&b, "%s = %s\n", option, value)
+			fmt.Fprintf(&b, "%s = %s\n", option, s[section][option])
 		}
-		b.WriteByte('\n')
 	}
-	return b.String(), nil
+	return b.String()
 }

@@ -4,19 +4,17 @@ import (
 	_ "embed" // the pretended hosts
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"regexp"
 	"time"
 )
 
 // Span is a length of time, drawn uniformly from Least to Most each time that it is needed.
 type Span struct{ Least, Most time.Duration }
 
-// Hardware is how long the pretended hosts of the ipmi driver take. The zero value does everything at once.
-type Hardware struct{ Inspect, Clean, Deploy, Power, TearDown Span }
+// Hardware is how long the pretended hosts of the ipmi driver take.
+type Hardware struct{ Inspect, Clean, Deploy Span }
 
 // pretendPy is the module that Ironic loads; hardwareFile is what it reads on every call.
 //
@@ -29,26 +27,25 @@ const (
 	hardwareFile  = "hardware.json"
 )
 
-// pretended are the names that the operator asks for, and who answers for them: group of
-// entry points, name, class of pretend.py.
-var pretended = map[string]map[string]string{
-	"hardware.types":                 {"ipmi": "Hardware"},
-	"hardware.interfaces.boot":       {"ipxe": "Boot"},
-	"hardware.interfaces.deploy":     {"direct": "Direct", "custom-agent": "CustomAgent", "ramdisk": "Ramdisk"},
-	"hardware.interfaces.inspect":    {"agent": "Inspect"},
-	"hardware.interfaces.management": {"ipmitool": "Management"},
-	"hardware.interfaces.power":      {"ipmitool": "Power"},
-	"hardware.interfaces.vendor":     {"ipmitool": "Vendor"},
+// pretended are the names that the operator asks for, and who answers for them: group of entry points, name, class of
+// pretend.py.
+var pretended = [][3]string{
+	{"types", "ipmi", "Hardware"},
+	{"interfaces.boot", "ipxe", "Boot"},
+	{"interfaces.deploy", "direct", "Direct"},
+	{"interfaces.deploy", "custom-agent", "CustomAgent"},
+	{"interfaces.deploy", "ramdisk", "Ramdisk"},
+	{"interfaces.inspect", "agent", "Inspect"},
+	{"interfaces.management", "ipmitool", "Management"},
+	{"interfaces.power", "ipmitool", "Power"},
+	{"interfaces.vendor", "ipmitool", "Vendor"},
 }
 
-// pretend puts the module first in Python's path. Names of entry points must be unique, so
-// a copy of Ironic's own list, with some entries that are ours, stands before the original:
-// Python takes the first distribution of a name.
+// pretend puts the module first in Python's path. Names of entry points must be unique, so a copy of Ironic's own list, with
+// some entries that are ours, stands before the original: Python takes the first distribution of a name.
 func (i *Ironic) pretend(h Hardware) error {
 	seconds := map[string][]float64{}
-	for name, s := range map[string]Span{
-		"inspect": h.Inspect, "clean": h.Clean, "deploy": h.Deploy, "power": h.Power, "tear_down": h.TearDown,
-	} {
+	for name, s := range map[string]Span{"inspect": h.Inspect, "clean": h.Clean, "deploy": h.Deploy} {
 		seconds[name] = []float64{s.Least.Seconds(), s.Most.Seconds()}
 	}
 	times, err := json.Marshal(seconds)
@@ -69,46 +66,15 @@ func (i *Ironic) pretend(h Hardware) error {
 	if err != nil {
 		return fmt.Errorf("list of Ironic's drivers: %w", err)
 	}
-	changed, err := override(string(text))
-	if err != nil {
-		return fmt.Errorf("list of Ironic's drivers: %w", err)
-	}
-	for path, content := range map[string]string{
-		list: changed, i.place.file(pretendDir, pretendModule+".py"): pretendPy, i.place.file(hardwareFile): string(times),
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			return fmt.Errorf("pretended hardware: %w", err)
+	for _, entry := range pretended {
+		group, name := regexp.QuoteMeta(entry[0]), regexp.QuoteMeta(entry[1])
+		line := regexp.MustCompile(`(\[ironic\.hardware\.` + group + `\][^\[]*\n` + name + ` *=)[^\n]*`)
+		if len(line.FindAllIndex(text, 2)) != 1 {
+			return fmt.Errorf("list of Ironic's drivers: no entry for %q, or two", entry)
 		}
+		text = line.ReplaceAll(text, []byte("${1} "+pretendModule+":"+entry[2]))
 	}
-	return nil
-}
-
-// override puts the pretended classes into an entry_points.txt, each in the place of
-// exactly one entry.
-func override(text string) (string, error) {
-	left := map[string]string{}
-	for group, names := range pretended {
-		for name, class := range names {
-			left["ironic."+group+" "+name] = class
-		}
-	}
-	var out strings.Builder
-	group := ""
-	for line := range strings.Lines(text) {
-		if g, ok := strings.CutPrefix(strings.TrimSpace(line), "["); ok {
-			group = strings.TrimSuffix(g, "]")
-		}
-		name, _, isEntry := strings.Cut(line, "=")
-		name = strings.TrimSpace(name)
-		key := group + " " + name
-		if class, ok := left[key]; ok && isEntry {
-			line = fmt.Sprintf("%s = %s:%s\n", name, pretendModule, class)
-			delete(left, key)
-		}
-		out.WriteString(line)
-	}
-	if len(left) > 0 {
-		return "", fmt.Errorf("no entry for %q", slices.Sorted(maps.Keys(left)))
-	}
-	return out.String(), nil
+	return writeFiles(map[string]string{
+		list: string(text), i.place.file(pretendDir, pretendModule+".py"): pretendPy, i.place.file(hardwareFile): string(times),
+	})
 }

@@ -1,21 +1,28 @@
 package realironic
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Ironic is a running API and conductor. Its methods may be called from
-// several goroutines; those that start and stop wait for each other.
+// Ironic is a running API and conductor. Its methods may be called from several goroutines; those that start and stop wait for
+// each other.
 type Ironic struct {
 	URL            string // without /v1 and without a slash at the end
 	CAFile         string // empty without TLS
@@ -24,16 +31,14 @@ type Ironic struct {
 
 	place  place
 	client *http.Client
-	ready  time.Duration // longest wait for readiness
+	server *child.Process // of the database, or nil
 
 	mu             sync.Mutex
 	api, conductor *child.Process
-	server         *child.Process // of the database, or nil
 }
 
-// Start installs nothing, runs an Ironic and returns when it is ready: when
-// GET /v1/drivers shows fake-hardware. ctx bounds the start only. The caller
-// must call Stop. Errors carry the end of Ironic's logs.
+// Start installs nothing, runs an Ironic and returns when it is ready: when GET /v1/drivers shows fake-hardware. ctx bounds the
+// start only. The caller must call Stop. Errors carry the end of Ironic's logs.
 func Start(ctx context.Context, o Options) (*Ironic, error) {
 	if err := Installed(o); err != nil {
 		return nil, err
@@ -46,10 +51,10 @@ func Start(ctx context.Context, o Options) (*Ironic, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	i := &Ironic{Dir: dir, ready: startTimeout}
+	i := &Ironic{Dir: dir}
 	if err := i.start(ctx, o); err != nil {
 		err = fmt.Errorf("start a real Ironic: %w\n--- conductor\n%s\n--- api\n%s",
-			err, child.TailFile(i.place.file("conductor.log")), child.TailFile(i.place.file("api.log")))
+			err, child.TailFile(filepath.Join(dir, "conductor.log")), child.TailFile(filepath.Join(dir, "api.log")))
 		i.Stop()
 		return nil, err
 	}
@@ -60,21 +65,17 @@ func (i *Ironic) start(ctx context.Context, o Options) error {
 	if err := i.prepare(ctx, o); err != nil {
 		return err
 	}
-	if err := i.startDatabase(ctx); err != nil {
-		return err
+	if o.MariaDB {
+		if err := i.startMariaDB(ctx); err != nil {
+			return err
+		}
 	}
 	if err := i.createSchema(ctx); err != nil {
 		return err
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := i.startConductorLocked(); err != nil {
-		return err
-	}
-	if err := i.startAPILocked(); err != nil {
-		return err
-	}
-	return i.waitReady(ctx, i.conductor, i.api)
+	return cmp.Or(i.run(&i.conductor, "conductor"), i.run(&i.api, "api"), i.waitReady(ctx))
 }
 
 // prepare writes everything that the services read.
@@ -83,49 +84,45 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	i.place = place{
+	p := place{
 		root: o.Root, dir: i.Dir, apiPort: ports[0], rpcPort: ports[1],
 		basicAuth: o.BasicAuth, tls: o.TLS, pretend: o.Hardware != nil, mariadb: o.MariaDB,
 	}
-	i.URL = i.place.url()
-	for _, folder := range i.place.folders() {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return fmt.Errorf("scratch folder: %w", err)
-		}
-	}
-	if o.TLS {
-		i.CAFile = i.place.file("api.crt")
-		if err := child.WriteCertificate(i.CAFile, i.place.file("api.key")); err != nil {
+	i.place, i.URL = p, p.url()
+	for _, folder := range []string{"tmp", "lock", "http", "tftp", "images", "config.d"} {
+		if err := os.Mkdir(p.file(folder), 0o700); err != nil {
 			return err
 		}
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second}
+	i.client = &http.Client{Transport: transport, Timeout: requestTimeout}
+	if o.TLS {
+		i.CAFile = p.file("api.crt")
+		if err := child.WriteCertificate(i.CAFile, p.file("api.key")); err != nil {
+			return err
+		}
+		pem, err := os.ReadFile(i.CAFile)
+		if err != nil {
+			return err
+		}
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(pem)
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	if o.Hardware != nil {
 		if err := i.pretend(*o.Hardware); err != nil {
 			return err
 		}
 	}
+	files := map[string]string{p.file("ironic.conf"): p.config(o.Settings).render(), p.file("policy.yaml"): "{}\n"}
 	if o.BasicAuth {
 		i.User, i.Password = "admin", rand.Text()
 		// From standard input: an argument could be read by everybody.
-		line, err := i.place.runOnce(ctx, i.Password+"\n", "htpasswd", "-niB", i.User)
-		if err != nil {
+		if files[p.file("htpasswd")], err = p.runOnce(ctx, i.Password+"\n", "htpasswd", "-niB", i.User); err != nil {
 			return err
 		}
-		if err := os.WriteFile(i.place.file("htpasswd"), []byte(line), 0o600); err != nil {
-			return fmt.Errorf("write htpasswd: %w", err)
-		}
 	}
-	text, err := i.place.config(o.Settings).render()
-	if err != nil {
-		return err
-	}
-	for name, content := range map[string]string{"ironic.conf": text, "policy.yaml": "{}\n"} {
-		if err := os.WriteFile(i.place.file(name), []byte(content), 0o600); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
-		}
-	}
-	i.client, err = newHTTPClient(i.CAFile)
-	return err
+	return writeFiles(files)
 }
 
 // args gives each program our own configuration and no other.
@@ -133,8 +130,12 @@ func (i *Ironic) args(more ...string) []string {
 	return append([]string{"--config-file", i.place.seen("ironic.conf"), "--config-dir", i.place.seen("config.d")}, more...)
 }
 
-// Stop ends both services and their database and removes the scratch folder.
-// Calling it again does nothing.
+func (i *Ironic) run(which **child.Process, name string) (err error) {
+	*which, err = i.place.start("ironic-"+name, name+".log", i.args()...)
+	return err
+}
+
+// Stop ends both services and their database and removes the scratch folder. Calling it again does nothing.
 func (i *Ironic) Stop() {
 	i.StopAPI()
 	i.StopConductor()
@@ -150,13 +151,11 @@ func (i *Ironic) StopAPI() {
 	i.end(&i.api, func(p *child.Process) { p.Stop(stopTimeout) })
 }
 
-// StopConductor ends the conductor in good order: it takes itself off the list
-// of conductors, and a PUT is answered 503 (500 in the first 15 s if the API
-// still remembers where the node belongs).
+// StopConductor ends the conductor in good order: it takes itself off the list of conductors, and a PUT is answered 503 (500 in
+// the first 15 s if the API still remembers where the node belongs).
 func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *child.Process) { p.Stop(stopTimeout) }) }
 
-// KillConductor ends the conductor as a crash would: it stays on the list for
-// a minute, and a PUT is answered 500.
+// KillConductor ends the conductor as a crash would: it stays on the list for a minute, and a PUT is answered 500.
 func (i *Ironic) KillConductor() { i.end(&i.conductor, (*child.Process).Kill) }
 
 func (i *Ironic) end(which **child.Process, how func(*child.Process)) {
@@ -172,49 +171,77 @@ func (i *Ironic) end(which **child.Process, how func(*child.Process)) {
 func (i *Ironic) StartAPI(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.api != nil {
-		return errors.New("the API runs already")
-	}
-	if err := i.startAPILocked(); err != nil {
-		return err
-	}
-	if i.conductor == nil {
-		return i.waitAnswer(ctx, i.api)
-	}
-	return i.waitReady(ctx, i.api)
+	return cmp.Or(i.run(&i.api, "api"), i.waitReady(ctx))
 }
 
-// StartConductor starts a stopped conductor and, when the API runs, waits until
-// it shows the drivers again.
+// StartConductor starts a stopped conductor and waits until the API shows the drivers again.
 func (i *Ironic) StartConductor(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.conductor != nil {
-		return errors.New("the conductor runs already")
-	}
 	// A killed one is still on the list, and would look ready.
 	if _, err := i.SQL(ctx, "UPDATE conductors SET online = 0;"); err != nil {
 		return err
 	}
-	if err := i.startConductorLocked(); err != nil {
+	return cmp.Or(i.run(&i.conductor, "conductor"), i.waitReady(ctx))
+}
+
+const (
+	requestTimeout = 30 * time.Second
+	maxAnswer      = 64 << 20
+)
+
+// Client returns the HTTP client that trusts this Ironic's certificate. It sends no credentials by itself.
+func (i *Ironic) Client() *http.Client { return i.client }
+
+// waitReady waits until the API shows a driver, which it does only while a conductor lives, and none of the processes has ended.
+// A starting conductor shows its drivers, takes them back, shows them again, and hears SIGTERM last: one that is stopped before
+// dies and stays on the list.
+func (i *Ironic) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return child.WaitReady(ctx, func() error {
+		var drivers json.RawMessage
+		if err := i.call(ctx, http.MethodGet, "/v1/drivers", "", &drivers); err != nil {
+			return err
+		}
+		if !strings.Contains(string(drivers), `"fake-hardware"`) {
+			return fmt.Errorf("fake-hardware is not among the drivers: %s", drivers)
+		}
+		if catches, err := i.conductor.Catches(syscall.SIGTERM); err != nil || !catches {
+			return cmp.Or(err, errors.New("the conductor has no handler for SIGTERM yet"))
+		}
+		return nil
+	}, i.conductor, i.api)
+}
+
+// call asks the API for something that must succeed.
+func (i *Ironic) call(ctx context.Context, method, path, body string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, i.URL+path, strings.NewReader(body))
+	if err != nil {
 		return err
 	}
-	if i.api == nil {
-		return nil
+	req.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
 	}
-	return i.waitReady(ctx, i.conductor)
-}
-
-func (i *Ironic) startAPILocked() (err error) {
-	i.api, err = i.run("ironic-api", "api.log")
-	return err
-}
-
-func (i *Ironic) startConductorLocked() (err error) {
-	i.conductor, err = i.run("ironic-conductor", "conductor.log")
-	return err
-}
-
-func (i *Ironic) run(name, log string) (*child.Process, error) {
-	return i.place.start(child.Command{Name: name, Args: i.args(), LogFile: i.place.file(log)})
+	if i.User != "" {
+		req.SetBasicAuth(i.User, i.Password)
+	}
+	resp, err := i.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	switch {
+	case err != nil:
+	case resp.StatusCode >= 300:
+		err = fmt.Errorf("%s: %s", resp.Status, child.Tail(string(b)))
+	case into != nil:
+		err = json.Unmarshal(b, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
 }

@@ -2,15 +2,20 @@ package realironic
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Options say which Ironic to run. The zero value is a good one: plain HTTP,
-// no authentication.
+// Options say which Ironic to run. The zero value is a good one: plain HTTP, no authentication.
 type Options struct {
 	// BasicAuth asks for auth_strategy http_basic with one user (Ironic.User).
 	BasicAuth bool
@@ -18,12 +23,11 @@ type Options struct {
 	TLS bool
 	// Settings are laid over our own settings: section, option, value.
 	Settings map[string]map[string]string
-	// Root is the absolute path of a folder that hack/ironic/chroot.sh has made: the
-	// programs in it run with it as their /, and the scratch folder lies in it. It
-	// takes root. Empty: the machine's own programs.
+	// Root is the absolute path of a folder that hack/ironic/chroot.sh has made: the programs in it run with it as their /,
+	// and the scratch folder lies in it. It takes root. Empty: the machine's own programs.
 	Root string
-	// Hardware makes the ipmi driver one of pretended hosts, with the interfaces that
-	// the operator asks for. It needs Root. nil: none.
+	// Hardware makes the ipmi driver one of pretended hosts, with the interfaces that the operator asks for. It needs Root.
+	// nil: none.
 	Hardware *Hardware
 	// MariaDB is a server of this Ironic alone, instead of SQLite. It needs Root.
 	MariaDB bool
@@ -34,54 +38,96 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// Chroot is the folder that hack/ironic/chroot.sh makes, for Options.Root: IRONIC_CHROOT, or
-// the place that the script takes without it.
+// Chroot is the folder that hack/ironic/chroot.sh makes, for Options.Root: IRONIC_CHROOT, or the place that the script takes
+// without it.
 func Chroot() string { return cmp.Or(os.Getenv("IRONIC_CHROOT"), "/var/cache/ironic-throttle/trixie") }
 
-// ErrNotInstalled is the error of Start on a machine without the packages, or with a Root
-// that has none. What wraps it names the script that brings them.
+// ErrNotInstalled is the error of Start on a machine without the packages, or with a Root that has none. What wraps it names
+// the script that brings them.
 var ErrNotInstalled = errors.New("no real Ironic on this machine")
 
-// programs are looked up before anything is started.
-func programs(o Options) []string {
-	p := []string{"ironic-dbsync", "ironic-conductor", "ironic-api"}
+// Installed tells whether Start would find what it needs: nil, or an ErrNotInstalled that names all that is missing.
+func Installed(o Options) error {
+	needed, script := []string{"ironic-dbsync", "ironic-conductor", "ironic-api", "sqlite3"}, "hack/ironic/install.sh"
 	if o.MariaDB {
-		p = append(p, "mariadb-install-db", "mariadbd", "mariadb")
-	} else {
-		p = append(p, "sqlite3")
-	}
-	if o.Root != "" {
-		p = append(p, "python3")
+		needed = append(needed[:3], "mariadb-install-db", "mariadbd", "mariadb")
 	}
 	if o.BasicAuth {
-		p = append(p, "htpasswd")
+		needed = append(needed, "htpasswd")
 	}
-	return p
-}
-
-// checkInstalled names all missing programs at once.
-func checkInstalled(o Options, lookPath func(string) (string, error)) error {
+	if o.Root != "" {
+		script = "hack/ironic/chroot.sh"
+	}
 	var missing []string
-	for _, p := range programs(o) {
-		if _, err := lookPath(p); err != nil {
-			missing = append(missing, p)
+	for _, name := range needed {
+		if _, err := lookPath(o.Root, name); err != nil {
+			missing = append(missing, name)
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	script := "hack/ironic/install.sh"
-	if o.Root != "" {
-		script = "hack/ironic/chroot.sh"
-	}
 	return fmt.Errorf("%w: run %s as root (missing: %s)", ErrNotInstalled, script, strings.Join(missing, ", "))
 }
 
-// Installed tells whether Start would find what it needs: nil, or an
-// ErrNotInstalled that names what is missing.
-func Installed(o Options) error {
-	if o.Root == "" && (o.Hardware != nil || o.MariaDB) {
-		return errors.New("options: Hardware or MariaDB without Root: only hack/ironic/chroot.sh has them")
+// runOnce runs a program to its end and returns what it printed. An error carries what it said.
+func (p place) runOnce(ctx context.Context, stdin, name string, args ...string) (string, error) {
+	path, err := lookPath(p.root, name)
+	if err != nil {
+		return "", err
 	}
-	return checkInstalled(o, func(name string) (string, error) { return lookPath(o.Root, name) })
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = p.seen(), p.environment(), strings.NewReader(stdin)
+	if p.root != "" {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: p.root}
+	}
+	var out, diag strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &diag
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", name, err, child.Tail(diag.String()+out.String()))
+	}
+	return out.String(), nil
+}
+
+// start starts a program that the caller stops.
+func (p place) start(name, log string, args ...string) (*child.Process, error) {
+	path, err := lookPath(p.root, name)
+	if err != nil {
+		return nil, err
+	}
+	return child.Start(child.Command{
+		Name: path, Args: args, Dir: p.seen(), Env: p.environment(), Root: p.root, LogFile: p.file(log),
+	})
+}
+
+// environment keeps the caller's proxies, Python paths and home out of it.
+func (p place) environment() []string {
+	return []string{
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=" + p.seen(), "TMPDIR=" + p.seen("tmp"), "LANG=C.UTF-8", "PYTHONUNBUFFERED=1", "PYTHONPATH=" + p.seen(pretendDir),
+	}
+}
+
+// lookPath finds a program, in root as a path that is seen from there.
+func lookPath(root, name string) (string, error) {
+	if root == "" {
+		return exec.LookPath(name)
+	}
+	for _, dir := range []string{"/usr/sbin", "/usr/bin"} {
+		path := filepath.Join(dir, name)
+		if info, err := os.Lstat(filepath.Join(root, path)); err == nil && !info.IsDir() {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s in %s: %w", name, root, exec.ErrNotFound)
+}
+
+// writeFiles writes texts by path.
+func writeFiles(texts map[string]string) error {
+	for path, text := range texts {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+		}
+	}
+	return nil
 }

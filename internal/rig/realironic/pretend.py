@@ -32,12 +32,7 @@ class Power(fake.FakePower):
     def get_power_state(self, task):
         return task.node.power_state or states.POWER_OFF
 
-    def set_power_state(self, task, power_state, timeout=None):
-        take('power')
-        super().set_power_state(task, power_state, timeout)
-
     def reboot(self, task, timeout=None):
-        take('power')
         task.node.power_state = states.POWER_ON
 
 
@@ -74,7 +69,6 @@ class Direct(fake.FakeDeploy):
         pass
 
     def tear_down(self, task):
-        take('tear_down')
         return states.DELETED
 
 
