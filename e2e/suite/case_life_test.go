@@ -19,9 +19,6 @@ type work struct {
 	end    ironic.State
 }
 
-// deploying is what may be seen of a deployment.
-var deploying = []ironic.State{ironic.Deploying, ironic.DeployWait}
-
 // wholeLife drives a node through everything that happens to a host, but a rebuild.
 func wholeLife(x *tester) {
 	cleaning := []ironic.State{ironic.Cleaning, ironic.CleanWait}
@@ -33,7 +30,7 @@ func wholeLife(x *tester) {
 		{ironic.TargetProvide, nil, cleaning, ironic.Available},
 		{ironic.TargetManage, nil, nil, ironic.Manageable},
 		{ironic.TargetProvide, nil, cleaning, ironic.Available},
-		{ironic.TargetActive, nil, deploying, ironic.Active},
+		{ironic.TargetActive, nil, []ironic.State{ironic.Deploying, ironic.DeployWait}, ironic.Active},
 		{ironic.TargetRescue, []string{`"rescue_password":"open sesame"`}, rescuing, ironic.Rescue},
 		{ironic.TargetUnrescue, nil, []ironic.State{ironic.Unrescuing}, ironic.Active},
 		{ironic.TargetDeleted, nil, append([]ironic.State{ironic.Deleting}, cleaning...), ironic.Available},
@@ -73,23 +70,9 @@ func (x *tester) through(uuid string, w work) {
 	}
 }
 
-// busyListsFollow holds that the lists show a node's state as soon as the PUT
-// was answered.
-func busyListsFollow(x *tester) {
-	n := x.to(x.create("a"), ironic.Available)
-	x.start(n.UUID, ironic.TargetActive)
-	nodes, _ := x.list("provision_state=deploying&fields=uuid,provision_state")
-	x.same("list of deploying nodes", find(nodes, n.UUID) != nil, true)
-	nodes, _ = x.list("provision_state=available&fields=uuid")
-	x.same("list of available nodes", find(nodes, n.UUID) != nil, false)
-	x.awaitState(n.UUID, ironic.Active)
-	nodes, _ = x.list("provision_state=active&fields=uuid")
-	x.same("list of active nodes", find(nodes, n.UUID) != nil, true)
-}
-
-// putAbortWhileWaiting holds what can be done to a node that waits for its
-// agent: it is not locked.
-func putAbortWhileWaiting(x *tester) {
+// waitingForAnAgent holds what can be done to a node that waits for its agent: it is not locked, and abort, or deleted where it
+// deploys, is the way out. last_error outlives manage, and is gone as soon as new work begins.
+func waitingForAnAgent(x *tester) {
 	n := x.to(x.create("a", ramdisk), ironic.Manageable)
 	x.start(n.UUID, ironic.TargetProvide)
 	n = x.awaitState(n.UUID, ironic.CleanWait)
@@ -98,42 +81,8 @@ func putAbortWhileWaiting(x *tester) {
 		x.put(n.UUID, `{"target":"`+target+`"}`).wantFault(http.StatusBadRequest, "Client", refused(target, n))
 	}
 	x.start(n.UUID, ironic.TargetAbort)
-	n = x.await(n.UUID, "clean failed, unlocked", func(n node) bool {
-		if n.State != ironic.CleanWait && n.State != ironic.CleanFailed {
-			x.Fatalf("abort led to %q", n.State)
-		}
-		return n.State == ironic.CleanFailed && n.Reservation == nil
-	})
-	if n.LastError == nil || n.Internal["agent_url"] != nil {
-		x.Errorf("after an abort: %+v", n)
-	}
-	if n.Maintenance {
-		x.do(http.MethodDelete, "/v1/nodes/"+n.UUID+"/maintenance").want(http.StatusAccepted)
-	}
-	x.start(n.UUID, ironic.TargetManage)
-	x.awaitState(n.UUID, ironic.Manageable)
-}
-
-// putDeletedWhileWaiting holds the way out of a deployment that hangs.
-func putDeletedWhileWaiting(x *tester) {
-	n := x.create("a", ramdisk, `"automated_clean":false`)
-	n = x.to(n, ironic.Available)
-	x.start(n.UUID, ironic.TargetActive)
-	n = x.awaitState(n.UUID, ironic.DeployWait)
-	x.same("target state", *n.TargetState, ironic.Active)
-	x.put(n.UUID, `{"target":"active"}`).wantFault(http.StatusBadRequest, "Client", refused("active", n))
-	x.through(n.UUID, work{ironic.TargetDeleted, nil, []ironic.State{ironic.Deleting, ironic.Cleaning}, ironic.Available})
-}
-
-// lastErrorStays holds when last_error tells of the work before: it outlives
-// manage, and is gone as soon as new work begins.
-func lastErrorStays(x *tester) {
-	n := x.to(x.create("a", ramdisk), ironic.Manageable)
-	x.start(n.UUID, ironic.TargetProvide)
-	x.awaitState(n.UUID, ironic.CleanWait)
-	x.start(n.UUID, ironic.TargetAbort)
 	failed := x.awaitState(n.UUID, ironic.CleanFailed)
-	if failed.LastError == nil || *failed.LastError == "" || failed.Maintenance {
+	if failed.LastError == nil || *failed.LastError == "" || failed.Internal["agent_url"] != nil || failed.Maintenance {
 		x.Fatalf("after an abort: %+v", failed)
 	}
 	x.start(n.UUID, ironic.TargetManage)
@@ -145,4 +94,11 @@ func lastErrorStays(x *tester) {
 		}
 		return n.State == ironic.Manageable && n.Reservation == nil
 	})
+
+	n = x.to(x.create("b", ramdisk, `"automated_clean":false`), ironic.Available)
+	x.start(n.UUID, ironic.TargetActive)
+	n = x.awaitState(n.UUID, ironic.DeployWait)
+	x.same("target state", *n.TargetState, ironic.Active)
+	x.put(n.UUID, `{"target":"active"}`).wantFault(http.StatusBadRequest, "Client", refused("active", n))
+	x.through(n.UUID, work{ironic.TargetDeleted, nil, []ironic.State{ironic.Deleting, ironic.Cleaning}, ironic.Available})
 }

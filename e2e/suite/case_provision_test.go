@@ -14,31 +14,23 @@ var provisionCases = []testCase{
 	{"PutChunked", putChunked},
 	{"PutLocked", putLocked},
 	{"PutInMaintenance", putInMaintenance},
-	{"PutByName", putByName},
-	{"PutAbortWhileWaiting", putAbortWhileWaiting},
-	{"PutDeletedWhileWaiting", putDeletedWhileWaiting},
-	{"LastErrorStays", lastErrorStays},
+	{"WaitingForAnAgent", waitingForAnAgent},
 	{"WholeLife", wholeLife},
-	{"BusyListsFollow", busyListsFollow},
 }
 
 func refused(target string, n node) string {
 	return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", target, n.UUID, n.State)
 }
 
-// putWrongState holds that a verb that does not fit is 400, never 409, and
-// changes nothing.
+// putWrongState holds that a verb that does not fit is 400, never 409, and changes nothing.
 func putWrongState(x *tester) {
-	enroll := x.create("a")
-	manageable := x.to(x.create("b"), ironic.Manageable)
-	available := x.to(x.create("c"), ironic.Available)
 	for _, tc := range []struct {
 		node    node
 		targets []string
 	}{
-		{enroll, []string{"active", "rebuild", "deleted", "provide", "clean", "inspect", "rescue", "unrescue", "abort", "fly", ""}},
-		{manageable, []string{"active", "rebuild", "deleted", "rescue", "unrescue", "abort", "manage", "fly"}},
-		{available, []string{"rebuild", "provide", "clean", "inspect", "rescue", "abort", "fly"}},
+		{x.create("a"), []string{"active", "rebuild", "deleted", "provide", "clean", "inspect", "rescue", "unrescue", "abort", "fly", ""}},
+		{x.to(x.create("b"), ironic.Manageable), []string{"active", "rebuild", "deleted", "rescue", "unrescue", "abort", "manage", "fly"}},
+		{x.to(x.create("c"), ironic.Available), []string{"rebuild", "provide", "clean", "inspect", "rescue", "abort", "fly"}},
 	} {
 		before := x.look(tc.node.UUID)
 		for _, target := range tc.targets {
@@ -52,7 +44,7 @@ func putUnreadable(x *tester) {
 	n := x.create("a")
 	const missing = "Missing mandatory parameter: target"
 	for body, text := range map[string]string{
-		``: missing, `{"target":`: missing, `[]`: missing, `{}`: missing, `"manage"`: missing, `null`: missing,
+		``: missing, `{"target":`: missing, `[]`: missing, `{}`: missing, `"manage"`: missing,
 		`{"target":7}`:                       "Expected string for target: 7",
 		`{"target":null}`:                    refused("None", n),
 		`{"Target":"manage"}`:                "Unexpected arguments: Target",
@@ -61,45 +53,43 @@ func putUnreadable(x *tester) {
 	} {
 		x.put(n.UUID, body).wantFault(http.StatusBadRequest, "Client", text)
 	}
-	x.do(http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision").wantFault(http.StatusBadRequest, "Client", missing)
 	x.same("node", x.look(n.UUID).State, ironic.Enroll)
 }
 
 // putChunked holds that a body without a length is no body to Ironic.
 func putChunked(x *tester) {
 	n := x.create("a")
+	a := x.put(n.UUID, `{"target":"manage"}`, chunked)
 	if x.target.Gateway {
-		x.do(http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", chunked(`{"target":"manage"}`)).want(http.StatusAccepted)
+		a.want(http.StatusAccepted)
 		x.awaitState(n.UUID, ironic.Manageable)
 		return
 	}
-	x.do(http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", chunked(`{"target":"manage"}`)).
-		wantFault(http.StatusBadRequest, "Client", "Missing mandatory parameter: target")
+	a.wantFault(http.StatusBadRequest, "Client", "Missing mandatory parameter: target")
 	x.same("node", x.look(n.UUID).State, ironic.Enroll)
 }
 
 var lockedText = regexp.MustCompile(`^Node ([-0-9a-f]{36}) is locked by host \S+, please retry after the current operation is completed\.$`)
 
-// wantLocked checks the answer that makes a client come back.
-func (a answer) wantLocked(uuid string) {
-	a.Helper()
-	a.want(http.StatusConflict)
-	code, text := a.fault()
-	if m := lockedText.FindStringSubmatch(text); code != "Client" || m == nil || m[1] != uuid {
-		a.Errorf("%s: fault %s %q", a.what, code, text)
-	}
-}
-
-// putLocked holds that while Ironic works on a node everything is 409, whether
-// or not the verb would fit.
+// putLocked holds that while Ironic works on a node everything is 409, whether or not the verb would fit, and that the lists
+// show it as soon as the PUT was answered.
 func putLocked(x *tester) {
 	n := x.to(x.create("a"), ironic.Available)
 	x.start(n.UUID, ironic.TargetActive)
 	if now := x.look(n.UUID); now.State != ironic.Deploying || now.Reservation == nil {
 		x.Fatalf("a node that begins to deploy: %+v", now)
 	}
+	for state, want := range map[string]bool{"deploying": true, "available": false} {
+		nodes, _ := x.list("provision_state=" + state + "&fields=uuid")
+		x.same("list of "+state, find(nodes, n.UUID) != nil, want)
+	}
 	for _, target := range []string{"active", "deleted", "abort", "fly"} {
-		x.put(n.UUID, fmt.Sprintf(`{"target":%q}`, target)).wantLocked(n.UUID)
+		a := x.put(n.UUID, fmt.Sprintf(`{"target":%q}`, target)).want(http.StatusConflict)
+		inner := a.inner()
+		text, _ := inner["faultstring"].(string)
+		if m := lockedText.FindStringSubmatch(text); inner["faultcode"] != "Client" || m == nil || m[1] != n.UUID {
+			x.Errorf("%s: %v", target, inner)
+		}
 	}
 	x.do(http.MethodPatch, "/v1/nodes/"+n.UUID, raw(`[{"op":"add","path":"/extra/x","value":"y"}]`)).
 		wantFault(http.StatusConflict, "Client", "Node "+n.UUID+" can not be updated while a state transition is in progress.")
@@ -111,18 +101,9 @@ func putInMaintenance(x *tester) {
 	x.do(http.MethodPut, "/v1/nodes/"+n.UUID+"/maintenance", raw(`{"reason":"broken fan"}`)).want(http.StatusAccepted)
 	x.put(n.UUID, `{"target":"active"}`).wantFault(http.StatusBadRequest, "Client",
 		"The provisioning operation can't be performed on node "+n.UUID+" because it's in maintenance mode.")
+	// Ironic's default allows cleaning and inspection meanwhile.
 	x.start(n.UUID, ironic.TargetManage)
 	x.awaitState(n.UUID, ironic.Manageable)
-	// Ironic's default allows cleaning and inspection meanwhile.
 	x.start(n.UUID, ironic.TargetProvide)
 	x.awaitState(n.UUID, ironic.Available)
-	x.do(http.MethodDelete, "/v1/nodes/"+n.UUID+"/maintenance").want(http.StatusAccepted)
-	x.start(n.UUID, ironic.TargetActive)
-	x.awaitState(n.UUID, ironic.Active)
-}
-
-func putByName(x *tester) {
-	n := x.create("a")
-	x.put(n.Name, `{"target":"manage"}`).want(http.StatusAccepted).wantHeader("Location", x.URL+"/v1/nodes/"+n.Name+"/states")
-	x.awaitState(n.UUID, ironic.Manageable)
 }

@@ -11,20 +11,18 @@ import (
 
 // node is what the cases read of a node.
 type node struct {
-	UUID        string           `json:"uuid"`
-	Name        string           `json:"name"`
-	State       ironic.State     `json:"provision_state"`
-	TargetState *ironic.State    `json:"target_provision_state"`
-	Changed     *string          `json:"provision_updated_at"`
-	Power       *string          `json:"power_state"`
-	Reservation *string          `json:"reservation"`
-	LastError   *string          `json:"last_error"`
-	Maintenance bool             `json:"maintenance"`
-	Internal    map[string]any   `json:"driver_internal_info"`
-	Links       []map[string]any `json:"links"`
+	UUID        string         `json:"uuid"`
+	Name        string         `json:"name"`
+	State       ironic.State   `json:"provision_state"`
+	TargetState *ironic.State  `json:"target_provision_state"`
+	Changed     *string        `json:"provision_updated_at"`
+	Reservation *string        `json:"reservation"`
+	LastError   *string        `json:"last_error"`
+	Maintenance bool           `json:"maintenance"`
+	Internal    map[string]any `json:"driver_internal_info"`
 }
 
-const nodeFields = "uuid,name,power_state,provision_state,target_provision_state,provision_updated_at,reservation,last_error,maintenance,driver_internal_info"
+const nodeFields = "uuid,name,provision_state,target_provision_state,provision_updated_at,reservation,last_error,maintenance,driver_internal_info"
 
 // name makes a node name as BMO would, unique to the case.
 func (x *tester) name(suffix string) string {
@@ -157,12 +155,7 @@ func (x *tester) links(base, uuid string) []any {
 	}
 }
 
-// setState puts a node into a state, without an agent.
-func (x *tester) setState(uuid string, state ironic.State) {
-	x.Helper()
-	x.setAgent(uuid, state, false)
-}
-
+// setAgent puts a node into a state, with or without an agent.
 func (x *tester) setAgent(uuid string, state ironic.State, agent bool) {
 	x.Helper()
 	if err := x.backdoor.SetState(x.Context(), uuid, state, agent); err != nil {

@@ -23,7 +23,8 @@ type call struct {
 	body         io.Reader
 	header       http.Header
 	host         string
-	anonymous    bool
+	// user is "" for nobody.
+	user, password string
 }
 
 // answer is what came back, read to its end.
@@ -46,7 +47,7 @@ func (x *tester) get(path string, options ...func(*call)) answer {
 
 func (x *tester) do(method, path string, options ...func(*call)) answer {
 	x.Helper()
-	c := call{method: method, path: path, header: http.Header{}}
+	c := call{method: method, path: path, header: http.Header{}, user: x.User, password: x.Password}
 	c.header.Set(versionHeader, x.maxVersion())
 	c.header.Set("Accept", "application/json")
 	if x.target.Gateway { // its own list of all nodes may be older than what a case has just made
@@ -60,8 +61,8 @@ func (x *tester) do(method, path string, options ...func(*call)) answer {
 		x.Fatal(err)
 	}
 	req.Header, req.Host = c.header, c.host
-	if x.User != "" && !c.anonymous && req.Header.Get("Authorization") == "" {
-		req.SetBasicAuth(x.User, x.Password)
+	if c.user != "" {
+		req.SetBasicAuth(c.user, c.password)
 	}
 	resp, err := x.Client.Do(req)
 	if err != nil {
@@ -88,9 +89,7 @@ func header(name, value string) func(*call) {
 	return func(c *call) { c.header.Set(name, value) }
 }
 
-func host(name string) func(*call) { return func(c *call) { c.host = name } }
-
-func anonymous(c *call) { c.anonymous = true }
+func anonymous(c *call) { c.user = "" }
 
 func raw(body string) func(*call) {
 	return func(c *call) {
@@ -100,12 +99,7 @@ func raw(body string) func(*call) {
 }
 
 // chunked sends the body without a length.
-func chunked(body string) func(*call) {
-	return func(c *call) {
-		c.body = io.MultiReader(strings.NewReader(body))
-		c.header.Set("Content-Type", "application/json")
-	}
-}
+func chunked(c *call) { c.body = io.MultiReader(c.body) }
 
 // want stops the case when the status is another one.
 func (a answer) want(status int) answer {
@@ -172,13 +166,4 @@ func (a answer) inner() map[string]any {
 		a.Fatalf("%s: error_message is not JSON: %q", a.what, *outer.Message)
 	}
 	return inner
-}
-
-// fault returns what Ironic says and whose fault it is.
-func (a answer) fault() (code, text string) {
-	a.Helper()
-	inner := a.inner()
-	code, _ = inner["faultcode"].(string)
-	text, _ = inner["faultstring"].(string)
-	return code, text
 }
