@@ -13,27 +13,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestEveryTargetThatStartsWorkIsGated(t *testing.T) {
-	for _, row := range []struct {
-		state  ironic.State
-		target ironic.Target
-	}{
-		{ironic.Available, ironic.TargetActive}, {ironic.Available, ironic.TargetDeploy}, {ironic.Active, ironic.TargetRebuild},
-		{ironic.Manageable, ironic.TargetInspect}, {ironic.Manageable, ironic.TargetProvide}, {ironic.Manageable, ironic.TargetClean},
-		{ironic.Active, ironic.TargetDeleted}, {ironic.Active, ironic.TargetUndeploy}, {ironic.Active, ironic.TargetRescue},
-		{ironic.Rescue, ironic.TargetUnrescue}, {ironic.Active, ironic.TargetService},
-		{ironic.Available, "a new word"}, {ironic.Available, ""}, {ironic.Available, "ACTIVE"},
-	} {
-		play(t, options{limit: 1, nodes: 2, state: row.state}, func(s *stage) {
-			s.controller.IsReady(time.Now(), api.Ask{Name: "somebody", Op: api.OpProvision})
-			s.put(0, row.target).refused(api.ReasonFull)
-			if n := s.gate.Stats(); n.Gated != 1 || n.Refused != 1 || n.Free != 0 {
-				t.Errorf("%q: %+v", row.target, n)
-			}
-		})
-	}
-}
-
 func TestUnholdTakesASlotAboveTheLimit(t *testing.T) {
 	newest := func(o *fakeironic.Options) { o.API.MaxMinor = 96 }
 	play(t, options{limit: 1, nodes: 2, state: ironic.DeployHold, fake: newest}, func(s *stage) {
@@ -105,24 +84,6 @@ func TestTimeOutIs504AndUnknown(t *testing.T) {
 			t.Errorf("faultcode %q", code)
 		}
 		s.occupied(1)
-	})
-}
-
-func TestStaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
-	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
-		s.put(1, "nothing").want(http.StatusBadRequest)
-		<-time.After(31 * time.Second) // no poll
-		s.put(1, ironic.TargetActive).refused(api.ReasonStale)
-		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse})
-		s.put(1, ironic.TargetActive).want(http.StatusBadGateway)
-		mend()
-		s.poll()
-		s.put(1, ironic.TargetActive).want(http.StatusAccepted)
-		<-time.After(31 * time.Second)
-		s.put(1, ironic.TargetDeleted).want(http.StatusAccepted) // its slot is its own
-		if puts, _ := s.wire.sent(); puts != 3 {
-			t.Errorf("%d PUTs reached Ironic, want 3", puts)
-		}
 	})
 }
 

@@ -54,14 +54,6 @@ func TestNameAndUUIDAreOneHost(t *testing.T) {
 	})
 }
 
-func TestThePoolIsTheOneThatIronicTells(t *testing.T) {
-	groups := func(c *admission.Config) { c.Slots.Groups = map[string]int{"rack1": 1} }
-	play(t, options{limit: 5, nodes: 2, group: "rack1", edit: groups}, func(s *stage) {
-		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
-		s.put(1, ironic.TargetActive).refused(api.ReasonFull)
-	})
-}
-
 // unseen makes the next fetch of a node miss it: it gets its name a moment later.
 func (s *stage) unseen() {
 	s.Helper()

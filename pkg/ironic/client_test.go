@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,42 +212,6 @@ func TestCredentialsAreReadAgainWhenRefused(t *testing.T) {
 	}
 	if now, _ := c.auth.get(t.Context(), false); now.password != "new" {
 		t.Error("the last good credentials are gone")
-	}
-}
-
-// Poller and gateway share one client; the race detector watches.
-func TestClientIsSafeForConcurrentUse(t *testing.T) {
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "ironic", "username"), "bmo")
-	writeFile(t, filepath.Join(dir, "ironic", "password"), "old")
-	w := newWire(row("a", Deploying))
-	w.before = func(n int, r *http.Request) (*http.Response, error) {
-		switch _, password, _ := r.BasicAuth(); {
-		case n > 20 && password == "old":
-			return capture(t, "60-basic-no-credentials"), nil
-		case n%10 == 9:
-			return capture(t, "59-db-broken-list"), nil
-		}
-		return nil, nil
-	}
-	c := client(t, w, func(s *Settings) { s.AuthRootDir = dir })
-	writeFile(t, filepath.Join(dir, "ironic", "password"), "new")
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 10 {
-				if n, ok, err := c.Node(t.Context(), "a"); err == nil && (!ok || n.UUID != "a") {
-					t.Errorf("got %+v, %v", n, ok)
-				}
-				if nodes, err := c.List(t.Context(), Deploying); err == nil && len(nodes) != 1 {
-					t.Errorf("got %+v", nodes)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if got, sent := c.Stats().Requests(), uint64(len(w.requests())); got != sent {
-		t.Errorf("%d requests counted, %d sent", got, sent)
 	}
 }
 

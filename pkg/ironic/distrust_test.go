@@ -2,10 +2,7 @@ package ironic
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -46,20 +43,5 @@ func TestRedirectsStayWithinTheSameIronic(t *testing.T) {
 		if len(w.log) > 2+maxRedirects {
 			t.Errorf("to %s: %d requests", to, len(w.log))
 		}
-	}
-}
-
-// A named pipe blocks whoever opens it until somebody writes.
-func TestASecretThatBlocksIsRefused(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "ironic")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "username"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := NewClient(Settings{Endpoint: "http://ironic.test", AuthRootDir: filepath.Dir(dir)})
-	if err == nil || !strings.Contains(err.Error(), "username: not a regular file") {
-		t.Errorf("got %v", err)
 	}
 }
