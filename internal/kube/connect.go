@@ -1,16 +1,31 @@
+// Package kube finds the cluster. What is read there and written there has packages of its own below this one; all that knows
+// Kubernetes is here.
 package kube
 
 import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
+	goruntime "runtime"
+	"strings"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 )
 
 // Options is what Connect needs; all may be zero.
@@ -54,7 +69,7 @@ func Connect(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
-	c.Config.UserAgent = fmt.Sprintf("ironic-throttle/%s (%s/%s)", o.Version, runtime.GOOS, runtime.GOARCH)
+	c.Config.UserAgent = fmt.Sprintf("ironic-throttle/%s (%s/%s)", o.Version, goruntime.GOOS, goruntime.GOARCH)
 	if o.Transport != nil {
 		c.Config.Transport = o.Transport
 	}
@@ -62,4 +77,68 @@ func Connect(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
 	return c, nil
+}
+
+const (
+	// requestTimeout bounds every single request.
+	requestTimeout = 10 * time.Second
+	// maxAnswer bounds what is read of an answer: etcd keeps no object above 1.5 MiB, and lists are asked in pages.
+	maxAnswer = 32 << 20
+)
+
+// NewClient returns a client for single requests and pages of lists. It knows each kind and where it lives, so it needs
+// neither discovery nor a right to it. Kinds of Metal3 and Cluster API are those of package objects.
+func NewClient(to *rest.Config) (client.Client, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme,
+		policyv1.AddToScheme, storagev1.AddToScheme, objects.Add,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("kinds of Kubernetes: %w", err)
+		}
+	}
+	c := rest.CopyConfig(to)
+	c.Timeout, c.QPS = requestTimeout, -1
+	c.WarningHandler = rest.NoWarnings{} // each list of an old version would be one
+	c.ContentType = runtime.ContentTypeJSON
+	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON // a tenth of the work, for Kubernetes' own kinds
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	return client.New(c, client.Options{Scheme: scheme, Mapper: kinds()})
+}
+
+// kinds are all that the throttle reads or writes by this client.
+func kinds() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	add := func(group string, scope meta.RESTScope, names ...string) {
+		for _, kind := range names {
+			m.Add(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, scope)
+		}
+	}
+	add("", meta.RESTScopeNamespace, "ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Secret")
+	add("", meta.RESTScopeRoot, "Node", "PersistentVolume")
+	add("apps", meta.RESTScopeNamespace, "DaemonSet", "Deployment")
+	add("policy", meta.RESTScopeNamespace, "PodDisruptionBudget")
+	add("storage.k8s.io", meta.RESTScopeRoot, "CSINode")
+	add("authentication.k8s.io", meta.RESTScopeRoot, "TokenReview")
+	add("authorization.k8s.io", meta.RESTScopeRoot, "SubjectAccessReview")
+	for _, kind := range objects.Kinds() {
+		several, one := meta.UnsafeGuessKindToResource(kind)
+		if strings.HasSuffix(one.Resource, "s") { // as in HostFirmwareSettings
+			several = one
+		}
+		m.AddSpecific(kind, several, one, meta.RESTScopeNamespace)
+	}
+	return m
+}
+
+// bounded bounds how much of an answer is read.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(r)
+	if err == nil {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
+	}
+	return answer, err
 }

@@ -158,26 +158,6 @@ func TestWithoutTheAPIServerNobodyIsLetIn(t *testing.T) {
 	})
 }
 
-func TestOneReviewForAllWhoAskTheSame(t *testing.T) {
-	checks(t, func(t *testing.T, r *reviews) {
-		gone, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		all.Go(func() { _, _ = r.check(gone, home, "good", "/v1/status") })
-		synctest.Wait()
-		for range 50 {
-			all.Go(func() {
-				if d, err := r.check(t.Context(), home, "good", "/v1/status"); d != manager || err != nil {
-					t.Errorf("%+v, %v", d, err)
-				}
-			})
-		}
-		synctest.Wait()
-		cancel()
-		all.Wait()
-		r.wants(t, "good", "/v1/status", manager, 1, 1)
-	})
-}
-
 // flood shows n new tokens from each of these addresses at once, and counts those that were not reviewed.
 func (r *reviews) flood(t *testing.T, n int, from ...netip.Addr) int {
 	t.Helper()

@@ -42,7 +42,7 @@ func check(version string, spec fields) *unstructured.Unstructured {
 }
 
 // serving is an API server that serves one version of Cluster API.
-func serving(t *testing.T, version string, fault error, all ...client.Object) client.Client {
+func serving(t *testing.T, version string, all ...client.Object) client.Client {
 	t.Helper()
 	known := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(known), objects.Add(known)); err != nil {
@@ -50,10 +50,7 @@ func serving(t *testing.T, version string, fault error, all ...client.Object) cl
 	}
 	return fake.NewClientBuilder().WithScheme(known).WithObjects(all...).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			switch gvk := list.GetObjectKind().GroupVersionKind(); {
-			case fault != nil:
-				return fault
-			case gvk.Version != version:
+			if list.GetObjectKind().GroupVersionKind().Version != version {
 				return apierrors.NewNotFound(schema.GroupResource{}, "")
 			}
 			defer list.SetResourceVersion("7") // which the fake does not set
@@ -90,7 +87,7 @@ func TestWhichChecksAreWarnedOf(t *testing.T) {
 				"or pause it while you scale up: kubectl annotate machinehealthcheck -n ns workers cluster.x-k8s.io/paused="},
 		"v1beta1, disabled": {"v1beta1", check("v1beta1", fields{"nodeStartupTimeout": "0s"}), old, time.Hour, ""},
 	} {
-		c := serving(t, row.version, nil, row.check.DeepCopy(), row.machine.DeepCopy())
+		c := serving(t, row.version, row.check.DeepCopy(), row.machine.DeepCopy())
 		got, err := capi.Look(t.Context(), c, map[capi.Machine]time.Duration{{Namespace: "ns", Name: "m"}: row.wait})
 		if err != nil || len(got) > 1 || (len(got) == 1) != (row.want != "") {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -102,15 +99,5 @@ func TestWhichChecksAreWarnedOf(t *testing.T) {
 				t.Errorf("%s: %+v", name, w)
 			}
 		}
-	}
-}
-
-func TestWithoutTheRight(t *testing.T) {
-	c := serving(t, "v1beta2", errors.New("no right"))
-	if got, err := capi.Look(t.Context(), c, nil); err != nil || got != nil {
-		t.Errorf("nobody waits, and it is asked: %v, %v", got, err)
-	}
-	if _, err := capi.Look(t.Context(), c, map[capi.Machine]time.Duration{{Namespace: "ns", Name: "m"}: time.Hour}); err == nil {
-		t.Error("no error")
 	}
 }

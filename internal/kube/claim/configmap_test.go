@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -20,26 +18,18 @@ import (
 // server is an API server in memory that can go wrong. e2e/kube tests races, edits and a full value on a real one.
 type server struct {
 	client.WithWatch
-	read, before, after func() error // each request: an error is the answer; after it was written, or before
-	writes              int
+	before, after func() error // each write: an error is the answer, before or after it is done
 }
 
 func newServer() *server {
-	s := &server{read: noFault, before: noFault, after: noFault}
+	s := &server{before: noFault, after: noFault}
 	write := func(do func() error) error {
-		s.writes++
 		if err := s.before(); err != nil {
 			return err
 		}
 		return errors.Join(do(), s.after())
 	}
 	s.WithWatch = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if err := s.read(); err != nil {
-				return err
-			}
-			return c.Get(ctx, key, o, opts...)
-		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return write(func() error { return c.Create(ctx, o, opts...) })
 		},
@@ -144,37 +134,4 @@ func TestALostAnswerAndAValueAside(t *testing.T) {
 	next.saves(t, strings.Repeat("x", next.Room()))
 	next.saves(t, "4")
 	s.holds(t, "4 aside")
-}
-
-// Nothing is written in doubt, and no error is taken for a success.
-func TestFaults(t *testing.T) {
-	of := schema.GroupResource{Resource: "configmaps"}
-	conflict := func() error { return apierrors.NewConflict(of, "holds", errors.New("again")) }
-	for name, fault := range map[string]error{
-		"no right": apierrors.NewForbidden(of, "holds", errors.New("no such right")), "no answer": context.DeadlineExceeded,
-	} {
-		fails := func() error { return fault }
-		s := newServer()
-		p := s.process("a")
-		load := func() error {
-			_, err := p.Load(t.Context())
-			return err
-		}
-		save := func() error { return p.Save(t.Context(), []byte("1")) }
-		for _, step := range []struct {
-			do           func() error
-			read, before func() error
-			writes       int
-		}{
-			{load, fails, noFault, 0}, {load, noFault, fails, 1}, {load, noFault, noFault, 1}, {save, noFault, fails, 1},
-			{save, fails, conflict, 1}, {save, noFault, conflict, 4}, {save, noFault, noFault, 1},
-		} {
-			s.read, s.before, s.writes = step.read, step.before, 0
-			wrong := step.before() != nil || step.read() != nil
-			if err := step.do(); (err != nil) != wrong || s.writes != step.writes {
-				t.Errorf("%s: %v after %d writes, want %d", name, err, s.writes, step.writes)
-			}
-		}
-		s.holds(t, "1")
-	}
 }

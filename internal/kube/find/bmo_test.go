@@ -73,25 +73,6 @@ func TestWorkersAsBMOFindsThem(t *testing.T) {
 	}
 }
 
-func TestADeploymentThatCannotBeReadIsNamed(t *testing.T) {
-	for deployment, want := range map[string]string{
-		"capm3/manager": "BMO's Deployment capm3/manager (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT) does not exist: create it, or correct the name: ",
-		"secluded":      "BMO's Deployment bmo/secluded (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT) may not be read: the throttle's account needs the right to get it (overlay observe): ",
-		"manager":       "BMO's Deployment bmo/manager: ConfigMap secluded: ",
-	} {
-		b := bmo(t, `envFrom: [{configMapRef: {name: secluded}}]`, nil, nil)
-		b.Deployment = deployment
-		_, _, err := b.Workers(t.Context())
-		_, noIronic := b.Look(t.Context())
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", deployment, err, want)
-		}
-		if noIronic == nil || !strings.HasPrefix(noIronic.Error(), "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: "+want) {
-			t.Errorf("%s: %v, want %s", deployment, noIronic, want)
-		}
-	}
-}
-
 func TestIronicAsBMOFindsIt(t *testing.T) {
 	const (
 		here   = `envFrom: [{configMapRef: {name: ironic}}]`

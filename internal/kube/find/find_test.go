@@ -3,14 +3,10 @@ package find_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -103,58 +99,4 @@ func TestIronicAsIrSOSaysIt(t *testing.T) {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, row.want)
 		}
 	}
-}
-
-// What was found last counts while it cannot be found again. Each change is told once, and no secret with it.
-func TestWhatIsFoundIsFollowed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type answer struct {
-			ironic.Access
-			err error
-		}
-		var log strings.Builder
-		var next atomic.Pointer[answer]
-		moved := 0
-		look := func(context.Context) (ironic.Access, error) { return next.Load().Access, next.Load().err }
-		f := find.New(look, func() { moved++ }, slog.New(slog.NewTextHandler(&log, nil)))
-		ended, end := context.WithCancelCause(t.Context())
-		end(errors.New("too late"))
-		if _, err := f.Access(ended); err == nil || !strings.Contains(err.Error(), "was not yet asked where Ironic is: too late") {
-			t.Errorf("before the first look: %v", err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		plain := ironic.Access{Address: "ironic:80", User: "ironic", Password: "sesame"}
-		secure := ironic.Access{Address: "ironic:443", TLS: true, User: "ironic", Password: "other"}
-		for i, step := range []struct {
-			answer
-			want       ironic.Access
-			url, fault string
-			lines      int // of the log, in all
-			moved      int
-		}{
-			{answer{err: errors.New("no resource")}, ironic.Access{}, "", "no resource", 1, 0},
-			{answer{Access: plain}, plain, "http://ironic:80", "", 2, 0},
-			{answer{err: errors.New("no certificate")}, plain, "http://ironic:80", "no certificate; Ironic is asked as it was found before", 3, 0},
-			{answer{Access: secure}, secure, "https://ironic:443", "", 4, 1},
-			{answer{Access: ironic.Access{Address: "ironic:443", TLS: true, Password: "third"}}, ironic.Access{Address: "ironic:443", TLS: true, Password: "third"}, "https://ironic:443", "", 4, 1},
-		} {
-			if next.Store(&step.answer); i == 0 {
-				go func() { done <- f.Run(ctx) }()
-			}
-			<-time.After(time.Minute)
-			synctest.Wait()
-			got, err := f.Access(t.Context())
-			if got != step.want || (err != nil) != (step.url == "") || f.URL() != step.url || f.Fault() != step.fault {
-				t.Errorf("step %d: %+v, %v, at %q, fault %q", i, got, err, f.URL(), f.Fault())
-			}
-			if n := strings.Count(log.String(), "\n"); n != step.lines || moved != step.moved {
-				t.Errorf("step %d: moved %d times; %d lines of the log:\n%s", i, moved, n, log.String())
-			}
-		}
-		stop()
-		if err := <-done; err != nil || strings.Contains(log.String(), "sesame") || strings.Contains(log.String(), "other") {
-			t.Errorf("%v, or a password is in the log:\n%s", err, log.String())
-		}
-	})
 }

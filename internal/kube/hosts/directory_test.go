@@ -165,18 +165,3 @@ func TestNothingIsForgotten(t *testing.T) {
 		})
 	}
 }
-
-// An answer without an end does not fill the memory.
-func TestAnswersAreBounded(t *testing.T) {
-	s := &scope{get: func(context.Context, metav1.ListOptions) (io.ReadCloser, error) { return io.NopCloser(spaces{}), nil }}
-	if _, err := s.page(t.Context(), ""); err == nil {
-		t.Error("a page without an end is read")
-	}
-	if _, err := s.watch(t.Context(), "1"); err == nil {
-		t.Error("an event without an end is read")
-	}
-}
-
-type spaces struct{}
-
-func (spaces) Read(p []byte) (int, error) { return copy(p, strings.Repeat(" ", len(p))), nil }

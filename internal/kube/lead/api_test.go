@@ -62,7 +62,6 @@ const (
 	deaf            // it arrives, its answer does not
 	late            // it arrives at once, and its answer after 4 s
 	refuse          // 403
-	reads           // 403 for what writes
 )
 
 // replica is one that competes, with its way to the API server.
@@ -114,14 +113,14 @@ func (r *replica) whileFrozen() {
 var leases = schema.GroupResource{Resource: "leases"}
 
 // request lets the API server do something, as the weather is.
-func (r *replica) request(ctx context.Context, write bool, do func() error) error {
+func (r *replica) request(ctx context.Context, do func() error) error {
 	r.whileFrozen()
 	defer r.whileFrozen()
 	ctx, cancel := context.WithTimeout(ctx, deadline/2) // as the real client has it
 	defer cancel()
 	is := fine
 	r.with(func() { is = r.is })
-	if is == refuse || is == reads && write {
+	if is == refuse {
 		return apierrors.NewForbidden(leases, "lease", errors.New("because of a test"))
 	}
 	if is == swallow {
@@ -143,7 +142,7 @@ func (r *replica) request(ctx context.Context, write bool, do func() error) erro
 
 func (r *replica) Get(ctx context.Context) (l *resourcelock.LeaderElectionRecord, raw []byte, err error) {
 	version := 0
-	err = r.request(ctx, false, func() error {
+	err = r.request(ctx, func() error {
 		if r.api.lease == nil {
 			return apierrors.NewNotFound(leases, "lease")
 		}
@@ -168,7 +167,7 @@ func (r *replica) Update(ctx context.Context, l resourcelock.LeaderElectionRecor
 
 func (r *replica) put(ctx context.Context, l resourcelock.LeaderElectionRecord, may func() bool) error {
 	version := 0
-	err := r.request(ctx, true, func() error {
+	err := r.request(ctx, func() error {
 		if !may() {
 			return apierrors.NewConflict(leases, "lease", errors.New("another one was faster"))
 		}
@@ -185,12 +184,6 @@ func (r *replica) put(ctx context.Context, l resourcelock.LeaderElectionRecord, 
 func (r *replica) Write(p []byte) (n int, err error) {
 	r.with(func() { n, err = r.log.Write(p) })
 	return n, err
-}
-
-// said counts text in the log.
-func (r *replica) said(text string) (n int) {
-	r.with(func() { n = strings.Count(r.log.String(), text) })
-	return n
 }
 
 // join starts a replica, which saves for a moment at the end of its term. It ends with the test.

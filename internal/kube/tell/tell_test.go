@@ -241,23 +241,3 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
-
-// What changes while an Event is under way is told by the next one. Who waits longest is told first.
-func TestChangesWhileItIsTold(t *testing.T) {
-	run(t, func(b *bench) {
-		b.fault = func(e *corev1.Event) error {
-			if e.InvolvedObject.Name == "d" && e.Reason == "ProvisioningWaiting" {
-				b.step("d", "breaker-open", "")
-			}
-			return nil
-		}
-		for _, host := range []string{"d", "b", "e", "a"} {
-			b.step(host, "full", "")
-			b.pass(time.Millisecond)
-		}
-		b.pass(2 * time.Minute)
-		if got, want := b.told(), "1 d Waiting, 1 b Waiting, 1 e Waiting, 1 a Waiting, 61 d Paused"; got != want {
-			t.Errorf("told %s, want %s", got, want)
-		}
-	})
-}
