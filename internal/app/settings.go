@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -85,4 +87,18 @@ func breakers(b config.Breaker) *admission.Breakers {
 	d.Ironic.RecoveryTimeout, d.Others.RecoveryTimeout = b.RecoveryTimeout, b.RecoveryTimeout
 	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
 	return d
+}
+
+// holdoffConfig is what the decision needs of h, with what single hosts ask for.
+func holdoffConfig(h config.Holdoff, hosts *clusterhosts.Hosts) (holdoff.Config, holdoff.Quota, error) {
+	quota, err := holdoff.ParseQuota(h.MaxFailed)
+	if err != nil {
+		return holdoff.Config{}, quota, fmt.Errorf("IRONIC_THROTTLE_MAX_FAILED: %w", err)
+	}
+	const longest = 48 * time.Hour // that HOLDOFF_GROWTH makes; it shortens none
+	c := holdoff.Config{
+		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: longest,
+		Hosts: hosts.Holdoffs(h.Hosts, max(h.Timeout, longest)),
+	}
+	return c, quota, c.Validate()
 }
