@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -104,21 +102,4 @@ func TestOneProcessHasTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	loads(store.NewFile(path), "3")
-}
-
-// Where nothing can be kept, or what is there cannot be the value, the start fails and says why.
-func TestPlacesThatCannotBeTaken(t *testing.T) {
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(syscall.Mkfifo(at("pipe"), 0o600), os.Symlink("elsewhere", at("link")), os.Symlink("elsewhere", at("linked.lock"))); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		dir: "must be a regular file", at("pipe"): "must be a regular file", at("link"): "must be a regular file",
-		at("linked"): "too many levels", at("none/holds"): "no such file or directory",
-	} {
-		if _, err := store.NewFile(path).Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v, want %q", path, err, want)
-		}
-	}
 }
