@@ -111,7 +111,14 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.client, err = ironic.NewClient(a.toIronic(o, a.log)); err != nil {
 		return nil, err
 	}
-	a.newHolds(o.Config.Holdoff)
+	var place store.Store // of the holds; nil: none
+	switch {
+	case a.holdMap != nil:
+		place = a.holdMap
+	case o.Config.Holdoff.File != "":
+		place = store.NewFile(o.Config.Holdoff.File)
+	}
+	a.holds = store.New(place, a.now, a.log)
 	if err := a.newDecision(o); err != nil {
 		return nil, err
 	}

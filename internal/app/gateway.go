@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
@@ -40,8 +39,8 @@ func (a *App) newGateway(o Options) (err error) {
 	return err
 }
 
-// Gateway is its handler; only where GATEWAY_LISTEN_ADDRESS is set.
-func (a *App) Gateway() http.Handler { return a.gateway }
+// Gateway is nil without GATEWAY_LISTEN_ADDRESS.
+func (a *App) Gateway() *gateway.Gateway { return a.gateway }
 
 // serveGateway is the part that runs it.
 func (a *App) serveGateway(ctx context.Context) error {
@@ -51,12 +50,4 @@ func (a *App) serveGateway(ctx context.Context) error {
 		return nil
 	}
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayCert.Config())
-}
-
-// GatewayStats counts what went through the gateway; zero without one.
-func (a *App) GatewayStats() gateway.Stats {
-	if a.gateway == nil {
-		return gateway.Stats{}
-	}
-	return a.gateway.Stats()
 }

@@ -63,7 +63,11 @@ func (a *App) newKube(o Options) (err error) {
 	if !c.Leader.Elect {
 		return nil
 	}
-	if a.elector, err = lead.New(a.leadOptions(c, identity)); err != nil {
+	if a.elector, err = lead.New(lead.Options{
+		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName, Identity: lead.Identity(identity),
+		Duration: 15 * time.Second, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: time.Second,
+		Log: a.log, Clock: time.Now,
+	}); err != nil {
 		return err
 	}
 	if name := o.Config.Holdoff.ConfigMap; name != "" {
@@ -96,15 +100,6 @@ func identityOf(c config.Kubernetes) (string, error) {
 		return "", fmt.Errorf("POD_NAME is not set, and there is no host name: %w", err)
 	}
 	return name, nil
-}
-
-func (a *App) leadOptions(c config.Kubernetes, identity string) lead.Options {
-	return lead.Options{
-		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
-		Identity: lead.Identity(identity),
-		Duration: 15 * time.Second, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: time.Second,
-		Log: a.log, Clock: time.Now,
-	}
 }
 
 // observes reports whether nothing is refused now, whoever leads.
@@ -186,16 +181,17 @@ func (a *App) runAnnotations(ctx context.Context) error {
 			return nil
 		case <-a.hosts.HoldoffsChanged():
 		}
-		if err := a.forceHoldoffs(); err != nil { // each value was checked
+		a.forcing.Lock()
+		if err := a.reconfigure(a.force.Load().config); err != nil { // each value was checked
 			a.log.Error("hold-offs of single hosts cannot be put in force", "error", err)
 		}
+		a.forcing.Unlock()
 	}
 }
 
-func (a *App) forceHoldoffs() error {
-	a.forcing.Lock()
-	defer a.forcing.Unlock()
-	to, err := admissionConfig(a.force.Load().config, a.hosts)
+// reconfigure lets the decision go by c, and by what hosts ask for.
+func (a *App) reconfigure(c config.Config) error {
+	to, err := admissionConfig(c, a.hosts)
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,7 @@ type force struct {
 }
 
 func newForce(c config.Config, warnings []string) *force {
-	f := &force{config: c, settings: c.Effective(), warnings: []string{}}
-	for _, w := range warnings {
-		f.warnings = append(f.warnings, string(w))
-	}
-	return f
+	return &force{config: c, settings: c.Effective(), warnings: append([]string{}, warnings...)}
 }
 
 // tell logs the warnings.
@@ -61,12 +57,8 @@ func (a *App) apply(c config.Config, warnings []string, err error) {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
 	old := a.force.Load()
-	var to admission.Config
 	if err == nil {
-		to, err = admissionConfig(c, a.hosts)
-	}
-	if err == nil {
-		err = a.controller.Reconfigure(a.now(), to)
+		err = a.reconfigure(c)
 	}
 	if err != nil {
 		a.log.Error("config file refused, nothing was changed", "file", old.config.File, "error", err)

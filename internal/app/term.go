@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
@@ -60,18 +59,6 @@ func (a *App) term(ctx context.Context) error {
 		part(ctx, all, "planned work", a.execution.Run)
 	}
 	return all.Wait()
-}
-
-// newHolds says where holds are kept.
-func (a *App) newHolds(h config.Holdoff) {
-	var place store.Store
-	switch {
-	case a.holdMap != nil:
-		place = a.holdMap
-	case h.File != "":
-		place = store.NewFile(h.File)
-	}
-	a.holds = store.New(place, a.now, a.log)
 }
 
 // holdsPause is between two tries to read the ConfigMap of the holds.

@@ -20,10 +20,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	duration  = 15 * time.Second
-	deadline  = 10 * time.Second
-	retry     = time.Second
-	longRetry = 22 * retry / 10 // what client-go makes of retry for standbys
+	duration = 15 * time.Second
+	deadline = 10 * time.Second
+	retry    = time.Second
 )
 
 // api is an API server with one Lease, in memory.

@@ -93,18 +93,6 @@ func (r *Recorder) Forget(namespace, name string) {
 	r.change(namespace, name, false, func(l *line) { *l = line{} })
 }
 
-// Pending is how many hosts have an Event that is to be sent.
-func (r *Recorder) Pending() (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, l := range r.hosts {
-		if l.pending() {
-			n++
-		}
-	}
-	return n
-}
-
 // Run tells until ctx ends, and returns nil then.
 func (r *Recorder) Run(ctx context.Context) error {
 	tick := time.NewTicker(look)
