@@ -8,7 +8,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -87,7 +86,6 @@ type App struct {
 
 	forcing sync.Mutex // held while force or what hosts ask for is put in force
 	force   atomic.Pointer[force]
-	ran     atomic.Bool
 }
 
 // New builds everything and opens the listeners. Nothing runs yet and nothing
@@ -279,9 +277,6 @@ func pollTimeout(c config.Config) time.Duration {
 // Run decides, serves and watches the config file until ctx ends or one of these fails, then all of them end: what is
 // asked already is still answered. It returns within 5 s of the end of ctx: nil, or what went wrong, with the name of its part.
 func (a *App) Run(ctx context.Context) error {
-	if a.ran.Swap(true) {
-		return errors.New("app: Run was called before")
-	}
 	a.tellStart()
 	all, ctx := errgroup.WithContext(ctx)
 	part(ctx, all, "config watch", a.watch) // also of a process that stands by: the mode is its off-switch
