@@ -26,7 +26,6 @@ type apiServer struct {
 	mu      sync.Mutex
 	version int
 	objects map[string]object
-	asked   map[string]int // by the kind in the path
 	// labelled is who had the label of the leader after each patch of a pod, and when the
 	// Lease was given up.
 	labelled []string
@@ -43,7 +42,7 @@ func newAPIServer() *apiServer {
 	for _, name := range []string{"a", "b"} {
 		pods[podPath+name] = object{"metadata": object{"name": name, "labels": object{}, "annotations": object{}}}
 	}
-	return &apiServer{objects: pods, asked: map[string]int{}, away: map[string]bool{}, refused: map[string]bool{"baremetalhosts": true}}
+	return &apiServer{objects: pods, away: map[string]bool{}, refused: map[string]bool{"baremetalhosts": true}}
 }
 
 // set changes what happens to requests about kind.
@@ -51,12 +50,6 @@ func (s *apiServer) set(what map[string]bool, kind string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	what[kind] = on
-}
-
-func (s *apiServer) count(kind string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked[kind]
 }
 
 // kindOf is the plural in a path such as /api/v1/namespaces/n/configmaps/x.
@@ -80,7 +73,6 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	kind := kindOf(r.URL.Path)
-	s.asked[kind]++
 	if s.away[""] || s.away[kind] {
 		s.mu.Unlock()
 		<-r.Context().Done()

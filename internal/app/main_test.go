@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -35,21 +36,14 @@ func (b *logBook) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// count counts the lines that contain all words.
+// count counts the lines that contain all words, in their order.
 func (b *logBook) count(words ...string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := 0
-lines:
-	for line := range strings.Lines(b.text.String()) {
-		for _, w := range words {
-			if !strings.Contains(line, w) {
-				continue lines
-			}
-		}
-		n++
+	for i, w := range words {
+		words[i] = regexp.QuoteMeta(w)
 	}
-	return n
+	return len(regexp.MustCompile(strings.Join(words, ".*")+".*\n").FindAllString(b.text.String(), -1))
 }
 
 // stage is an App that runs in a bubble, on an Ironic in memory, without

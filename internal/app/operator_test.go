@@ -53,8 +53,8 @@ func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	server.set(server.refused, "events", true)
 	play(t, besideOperator(t, server), func(s *stage) {
 		s.pass(5 * time.Minute)
-		if o := *s.app.Status().Cluster.Operator; o.Workers != 0 || !strings.Contains(o.LastError, "does not exist") || server.count("pods") > 0 {
-			t.Errorf("%+v; the only replica asks %d times for pods", o, server.count("pods"))
+		if o := *s.app.Status().Cluster.Operator; o.Workers != 0 || !strings.Contains(o.LastError, "does not exist") {
+			t.Errorf("%+v", o)
 		}
 		server.putOperator(object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"})
 		s.pass(2 * time.Minute)
