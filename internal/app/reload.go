@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // force is what is in force: an immutable value, replaced by each reload.
