@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
@@ -48,7 +49,7 @@ func (p *process) serveCommand() *cobra.Command {
 		Long: serveHelp, Example: serveExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if advanced {
-				config.ShowAdvanced(cmd.Flags())
+				cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !f.Hidden })
 				_, err := fmt.Fprint(p.Stdout, cmd.Flags().FlagUsagesWrapped(helpWidth))
 				return err
 			}

@@ -64,33 +64,18 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 
 // Output adds --output to fs: text or json, and wide where a command has more to show.
 func (p *Process) Output(fs *pflag.FlagSet, wide *bool) {
-	words := "text or json"
+	words := "text (the default) or json"
 	if wide != nil {
-		words = "text, wide or json"
+		words = "text (the default), wide or json"
 	}
-	fs.VarP(&format{json: &p.JSON, wide: wide, words: words, now: "text"}, "output", "o", "what is printed: "+words)
-}
-
-// format is --output.
-type format struct {
-	json, wide *bool // wide: nil where there is no more to show
-	words, now string
-}
-
-// String implements pflag.Value.
-func (f *format) String() string { return f.now }
-
-// Type implements pflag.Value.
-func (f *format) Type() string { return "format" }
-
-// Set implements pflag.Value.
-func (f *format) Set(text string) error {
-	if text != "text" && text != "json" && (text != "wide" || f.wide == nil) {
-		return errors.New("must be " + f.words)
-	}
-	f.now, *f.json = text, text == "json"
-	if f.wide != nil {
-		*f.wide = text == "wide"
-	}
-	return nil
+	fs.FuncP("output", "o", "`format` of what is printed: "+words, func(format string) error {
+		if format != "text" && format != "json" && (format != "wide" || wide == nil) {
+			return errors.New("must be " + strings.Replace(words, " (the default)", "", 1))
+		}
+		p.JSON = format == "json"
+		if wide != nil {
+			*wide = format == "wide"
+		}
+		return nil
+	})
 }

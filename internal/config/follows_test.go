@@ -1,10 +1,9 @@
 package config
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestTheGatewayIsNotIronic: a gateway in front of itself would pass every request round and round.
@@ -36,46 +35,29 @@ func TestTheGatewayIsNotIronic(t *testing.T) {
 
 // TestWhatFollows from other settings: times, addresses, and where things are.
 func TestWhatFollows(t *testing.T) {
-	const s, dir = time.Second, "/certs"
-	for environ, want := range map[string][3]time.Duration{ // stale, age of lists, settled
-		"":                           {30 * s, 60 * s, 60 * s},
-		"POLL_INTERVAL=1s LINGER=3s": {30 * s, 12 * s, 4 * s},
-		"POLL_INTERVAL=10s LINGER=3s LEADER_ELECT=true": {60 * s, 60 * s, 10 * s},
-		"POLL_INTERVAL=1m LINGER=90s LEADER_ELECT=true": {360 * s, 60 * s, 120 * s},
+	const times = "30s 1m0s 1m0s "
+	for environ, want := range map[string]string{ // stale, age of lists, settled; local API, state in, Lease, certificates of API, gateway, metrics
+		"":                           times + `["" "" "" "ironic-throttle" "" "" ""]`,
+		"POLL_INTERVAL=1s LINGER=3s": `30s 12s 4s ["" "" "" "ironic-throttle" "" "" ""]`,
+		"POLL_INTERVAL=10s LINGER=3s LEADER_ELECT=true":                                                    `1m0s 1m0s 10s ["" "" "" "ironic-throttle" "" "" ""]`,
+		"POLL_INTERVAL=1m LINGER=90s":                                                                      `6m0s 1m0s 2m0s ["" "" "" "ironic-throttle" "" "" ""]`,
+		"TLS_CERT_DIR=/certs GATEWAY_LISTEN_ADDRESS=127.0.0.1:6390":                                        times + `["" "" "" "ironic-throttle" "" "" ""]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8088 GATEWAY_LISTEN_ADDRESS=:6390 METRICS_BIND_ADDRESS=:8444": times + `["127.0.0.1:8087" "" "" "ironic-throttle" "/certs" "/certs" "/certs"]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8087":                                                         times + `["" "" "" "ironic-throttle" "/certs" "" ""]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:0":                                                            times + `["127.0.0.1:0" "" "" "ironic-throttle" "/certs" "" ""]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=127.0.0.1:0 API_ACCESS=kubernetes":                             times + `["" "" "" "ironic-throttle" "/certs" "" ""]`,
+		"STATE=/s": times + `["" "/s" "" "ironic-throttle" "" "" ""]`,
+		"STATE=configmap:other LEADER_ELECT=true": times + `["" "" "other" "other" "" "" ""]`,
 	} {
-		c := following(t, environ)
-		if got := [3]time.Duration{c.View.MaxStale, c.View.ListMaxAge, c.Leases.StartupSettle}; got != want {
-			t.Errorf("%s: %v, want %v", environ, got, want)
+		all := []string{endpoint, ours("KUBERNETES", "on")}
+		for entry := range strings.FieldsSeq(environ) {
+			all = append(all, prefix+entry)
+		}
+		c, _, faults := load(t, Sources{}, all...)
+		got := fmt.Sprintf("%v %v %v %q", c.View.MaxStale, c.View.ListMaxAge, c.Leases.StartupSettle, []string{c.Listen.Local, c.Holdoff.File, c.Holdoff.ConfigMap,
+			c.Kubernetes.Leader.LeaseName, c.CertDirFor(c.Listen.API), c.CertDirFor(c.Gateway.Listen), c.CertDirFor(c.Listen.Metrics)})
+		if got != want || faults != nil {
+			t.Errorf("%s: %s, want %s; faults %q", environ, got, want, faults)
 		}
 	}
-	for environ, want := range map[string][]string{ // local API, state in, Lease, certificates of API, gateway, metrics
-		"": {"", "", "", "ironic-throttle", "", "", ""},
-		"TLS_CERT_DIR=/certs GATEWAY_LISTEN_ADDRESS=127.0.0.1:6390":                                        {"", "", "", "ironic-throttle", "", "", ""},
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8088 GATEWAY_LISTEN_ADDRESS=:6390 METRICS_BIND_ADDRESS=:8444": {"127.0.0.1:8087", "", "", "ironic-throttle", dir, dir, dir},
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8087":                                                         {"", "", "", "ironic-throttle", dir, "", ""},
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:0":                                                            {"127.0.0.1:0", "", "", "ironic-throttle", dir, "", ""},
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=127.0.0.1:0 API_ACCESS=kubernetes":                             {"", "", "", "ironic-throttle", dir, "", ""},
-		"STATE=/s": {"", "/s", "", "ironic-throttle", "", "", ""},
-		"STATE=configmap:other LEADER_ELECT=true": {"", "", "other", "other", "", "", ""},
-	} {
-		c := following(t, environ)
-		got := []string{c.Listen.Local, c.Holdoff.File, c.Holdoff.ConfigMap, c.Kubernetes.Leader.LeaseName, c.CertDirFor(c.Listen.API), c.CertDirFor(c.Gateway.Listen), c.CertDirFor(c.Listen.Metrics)}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", environ, got, want)
-		}
-	}
-}
-
-// following is what Load makes of variables with our prefix, in a cluster.
-func following(t *testing.T, environ string) Config {
-	t.Helper()
-	all := []string{endpoint, ours("KUBERNETES", "on")}
-	for entry := range strings.FieldsSeq(environ) {
-		all = append(all, prefix+entry)
-	}
-	c, _, faults := load(t, Sources{}, all...)
-	if faults != nil {
-		t.Errorf("%s: %q", environ, faults)
-	}
-	return c
 }

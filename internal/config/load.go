@@ -116,7 +116,11 @@ func (l *loader) readFile() {
 		case lines[key] > 0: // the second value would silently win
 			l.wrong(strconv.Quote(key), source, fmt.Sprintf("must come once, and is in line %d too", lines[key]))
 		case !slices.Contains(keys, key):
-			l.wrong(strconv.Quote(key), source, "is not a setting"+meant(key, keys))
+			says := "is not a setting"
+			if near, away := nearest.Word(key, keys); away <= len(key)/2 {
+				says += "; did you mean " + near + "?"
+			}
+			l.wrong(strconv.Quote(key), source, says)
 		case err != nil:
 			l.wrong(named(key).names[0], source, "must be a single value, or a table of such with each name once")
 		case text != "" && l.from[key] == "default":
@@ -155,14 +159,6 @@ func plain(n *yaml.Node) (text string, err error) {
 		pairs = append(pairs, name+"="+table[name])
 	}
 	return text + strings.Join(pairs, ","), err
-}
-
-// meant asks whether the nearest of known was meant, where it is near enough.
-func meant(name string, known []string) string {
-	if near, away := nearest.Word(name, known); away <= len(name)/2 {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }
 
 // decode reads each value. One that breaks its rule leaves the default, and is told.

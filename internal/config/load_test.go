@@ -1,8 +1,6 @@
 package config
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,23 +29,16 @@ func ours(name, text string) string { return prefix + name + "=" + text }
 // load runs Load with src where environ is all of the environment. Faults are taken apart.
 func load(t *testing.T, src Sources, environ ...string) (c Config, warnings, faults []string) {
 	t.Helper()
-	environment(environ)
-	c, warnings, err := Load(src)
-	if joined := interface{ Unwrap() []error }(nil); errors.As(err, &joined) {
-		for _, e := range joined.Unwrap() {
-			faults = append(faults, e.Error())
-		}
-	}
-	return c, warnings, faults
-}
-
-// environment makes environ all of it.
-func environment(environ []string) {
 	os.Clearenv()
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
 		_ = os.Setenv(name, text) //nolint:usetesting // the next one clears it
 	}
+	c, warnings, err := Load(src)
+	if err != nil {
+		faults = strings.Split(err.Error(), "\n")
+	}
+	return c, warnings, faults
 }
 
 // files reads only base names, from testdata/config.
@@ -71,10 +62,8 @@ func parsed(t *testing.T, args ...string) *pflag.FlagSet {
 
 // wanted collects the comments "# word: text" of a file.
 func wanted(body []byte, word string) (want []string) {
-	for line := range strings.Lines(string(body)) {
-		if text, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "# "+word+": "); ok {
-			want = append(want, text)
-		}
+	for _, line := range regexp.MustCompile("(?m)^# "+word+": (.*)$").FindAllSubmatch(body, -1) {
+		want = append(want, string(line[1]))
 	}
 	return want
 }
@@ -116,21 +105,31 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestValues gives each text of testdata/config/values.txt to a setting, in the environment.
-func TestValues(t *testing.T) {
+// values are the rows of testdata/config/values.txt: a setting, a text, and what it says when it is in force, or "must".
+func values(t *testing.T) (rows [][3]string) {
+	t.Helper()
 	body, _ := files("values.txt")
-	rows := regexp.MustCompile(`(?m)^(\w+): (".*") => (.*)$`).FindAllStringSubmatch(string(body), -1)
-	if len(rows) < 100 {
-		t.Fatalf("%d rows", len(rows))
-	}
-	for _, row := range rows {
-		s, want := named(row[1]), row[3]
+	for _, row := range regexp.MustCompile(`(?m)^(\w+): (".*") => (.*)$`).FindAllStringSubmatch(string(body), -1) {
 		text, err := strconv.Unquote(row[2])
-		c, _, faults := load(t, Sources{}, endpoint, s.names[0]+"="+text)
-		switch got := s.text(c); {
-		case err != nil || want == "must" && (len(faults) != 1 || !strings.Contains(faults[0], "): must ") || strings.Contains(faults[0], "\x1b")):
-			t.Errorf("%s=%q: %v, %q, faults %q", s.names[0], text, err, got, faults)
-		case want != "must" && (got != want || faults != nil):
+		if err != nil {
+			t.Fatal(row, err)
+		}
+		rows = append(rows, [3]string{row[1], text, row[3]})
+	}
+	return rows
+}
+
+// TestValues gives each text to its setting. What is shown of it can be read again.
+func TestValues(t *testing.T) {
+	for _, row := range values(t) {
+		s, text, want := named(row[0]), row[1], row[2]
+		c, _, faults := load(t, Sources{}, endpoint, ours("KUBERNETES", "on"), ours("TLS_CERT_DIR", "/certs"), s.names[0]+"="+text)
+		all, got := strings.Join(faults, "\n"), s.text(c)
+		if want == "must" {
+			if len(faults) != 1 || !strings.Contains(all, "): must ") || strings.Contains(all, "\x1b") {
+				t.Errorf("%s=%q: %q, faults %q", s.names[0], text, got, faults)
+			}
+		} else if got != want || faults != nil || s.set(&c, got) != nil || s.text(c) != got {
 			t.Errorf("%s=%q: %q, want %q, faults %q", s.names[0], text, got, want, faults)
 		}
 	}
@@ -142,21 +141,15 @@ func TestValues(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	src, file := holding("linger: 11s")
-	environ := []string{endpoint, file}
-	check := func(want string) {
-		t.Helper()
-		c, _, faults := load(t, src, environ...)
-		if got := c.Effective()["linger"]; faults != nil || got != want {
-			t.Errorf("linger %s (%v), want %s", got, faults, want)
+	env := ours("LINGER", "12s")
+	for _, row := range []struct{ env, flag, want string }{
+		{"", "", "11s"}, {env, "", "12s"}, {env, "--linger=13s", "13s"}, {"", "--linger=13s", "13s"}, {env, "--leader-elect=false", "12s"}, {"", "--linger=45s", "45s"},
+	} {
+		src.Flags = parsed(t, strings.Fields(row.flag)...)
+		if c, _, faults := load(t, src, endpoint, file, row.env); faults != nil || c.Leases.Linger.String() != row.want {
+			t.Errorf("%+v: %v (%v)", row, c.Leases.Linger, faults)
 		}
 	}
-	check("11s")
-	environ = append(environ, ours("LINGER", "12s"))
-	check("12s")
-	src.Flags = parsed(t, "--linger", "13s")
-	check("13s")
-	src.Flags = parsed(t, "--leader-elect=false")
-	check("12s")
 	// An empty flag takes back what the environment says, a second name counts where the first is not set.
 	c, _, faults := load(t, Sources{Flags: parsed(t, "--gateway-listen-address=")}, endpoint, ours("GATEWAY_LISTEN_ADDRESS", "127.0.0.1:6390"),
 		ours("EXEMPT_VIRTUAL_MEDIA", "false"), ours("HOLDOFF_FILE", "/old"), ours("STATE", "/new"))
@@ -182,38 +175,4 @@ func TestSecretsAreNeverShown(t *testing.T) {
 			t.Errorf("%q: %q", body, faults)
 		}
 	}
-}
-
-// FuzzFile: what Load lets pass can be read again from what is shown.
-func FuzzFile(f *testing.F) {
-	paths, _ := filepath.Glob(filepath.Join(folder, "*"))
-	for _, path := range paths {
-		body, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(body)
-		for line := range bytes.Lines(body) { // of values.txt too
-			line, _, _ = bytes.Cut(line, []byte(" => "))
-			f.Add(line)
-		}
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		src, file := holding(string(body))
-		c, _, faults := load(t, src, file, endpoint)
-		if faults != nil {
-			return
-		}
-		flags := []string{"--ironic-endpoint=" + c.Ironic.Endpoint} // credentials are masked
-		for _, s := range settings {
-			if s.key != "config" && s.key != "ironicEndpoint" {
-				flags = append(flags, "--"+s.flag()+"="+s.text(c))
-			}
-		}
-		again, _, faults := load(t, Sources{Flags: parsed(t, flags...)})
-		again.File = c.File
-		if diff := cmp.Diff(c.Effective(), again.Effective()); faults != nil || diff != "" {
-			t.Errorf("%v (-texts +read again):\n%s", faults, diff)
-		}
-	})
 }

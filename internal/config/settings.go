@@ -134,11 +134,6 @@ func AddFlags(fs *pflag.FlagSet) {
 	}
 }
 
-// ShowAdvanced makes the help of fs show the advanced settings, and nothing else.
-func ShowAdvanced(fs *pflag.FlagSet) {
-	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !f.Hidden })
-}
-
 // rawFlag keeps the text of a flag. viper reads numbers and switches by itself where the
 // type is one that it knows, and takes what is none for 0: these types are others.
 type rawFlag struct{ text, kind string }

@@ -36,9 +36,6 @@ func TestTagsAreSound(t *testing.T) {
 	if basic > 12 || len(settings) > 50 {
 		t.Errorf("%d settings, %d of them basic", len(settings), basic)
 	}
-	if ShowAdvanced(fs); fs.Lookup("mode").Hidden == fs.Lookup("linger").Hidden {
-		t.Error("--help-advanced shows the basic ones")
-	}
 }
 
 const docs = "../../docs/settings.md"
