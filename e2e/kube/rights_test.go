@@ -144,7 +144,7 @@ func (n *scene) act() {
 	n.last, n.lookError = n.looker.Status(n.Context())
 	n.ironic.With(func(now time.Time, w *fakeironic.World) {
 		for _, h := range n.hosts {
-			if life, _ := w.History(now, h.NodeUUID); n.failed == "" && life.Working && w.Befall(now, h.NodeUUID, fakeironic.FateFailNow) == nil {
+			if n.failed == "" && w.Befall(now, h.NodeUUID, fakeironic.FateFailNow) == nil {
 				n.failed = h.NodeUUID
 			}
 		}

@@ -64,10 +64,10 @@ func (o Overload) rate(n int) float64 {
 // whose speed depends on how many boot; a boot ends when that clock has gone on by its work. So every change of speed is
 // exact, and costs nothing per host.
 type bootPool struct {
-	all        []boot // those due first come first
-	peak, lost int
-	clock      float64 // boot-nanoseconds since the start
-	last       int64   // when clock was right
+	all   []boot // those due first come first
+	lost  int
+	clock float64 // boot-nanoseconds since the start
+	last  int64   // when clock was right
 }
 
 type boot struct {
@@ -87,7 +87,6 @@ func (p *bootPool) enter(n *node, now, work int64, o Overload) {
 	due := p.clock + float64(work)
 	i, _ := slices.BinarySearchFunc(p.all, due, func(b boot, due float64) int { return cmp.Or(cmp.Compare(b.due, due), -1) })
 	p.all = slices.Insert(p.all, i, boot{due, n})
-	p.peak = max(p.peak, len(p.all))
 }
 
 // leave ends the boot of n, if it boots.

@@ -103,8 +103,8 @@ func (s *Server) ClearFault(id int) {
 	s.faults = slices.DeleteFunc(s.faults, func(a *activeFault) bool { return id == 0 || a.id == id })
 }
 
-// pick finds what the faults do to one request.
-func (s *Server) pick(now time.Time, c *call) (h hits) {
+// pick finds the faults that one request meets.
+func (s *Server) pick(now time.Time, c *call) (met hits) {
 	s.faults = slices.DeleteFunc(s.faults, func(a *activeFault) bool {
 		return !a.until.IsZero() && !now.Before(a.until) || a.bound && a.Count == 0
 	})
@@ -115,10 +115,10 @@ func (s *Server) pick(now time.Time, c *call) (h hits) {
 			a.Skip--
 		default:
 			a.Count--
-			h.add(&a.Fault)
+			met = append(met, a.Fault)
 		}
 	}
-	return h
+	return met
 }
 
 func (f *Fault) matches(c *call) bool {
@@ -138,66 +138,54 @@ func (a *activeFault) spares(c *call) bool {
 	return rand.New(rand.NewPCG(h.Sum64(), a.drawn[query])).Float64() >= a.Share
 }
 
-// hits is what the faults do to one request.
-type hits struct {
-	refuse, cutAfter, torn, half bool
-	slow, slowAfter              time.Duration
-	status, done                 int
-	text                         string
-}
-
-func (h *hits) add(f *Fault) {
-	switch f.Trouble {
-	case Refuse:
-		h.refuse = true
-	case CutAfter:
-		h.cutAfter = true
-	case Slow:
-		h.slow += f.Delay
-	case SlowAfter:
-		h.slowAfter += f.Delay
-	case Status:
-		h.status, h.text = f.Code, f.Text
-	case DoneAfter:
-		h.done, h.text = f.Code, f.Text
-	case Torn:
-		h.torn = true
-	case Half:
-		h.half = true
-	}
-}
-
 // errDropped is a connection that ends without an answer.
 var errDropped = errors.New("connection dropped by the fake")
 
-func (h *hits) before(ctx context.Context) error {
-	if h.refuse {
-		return errDropped
+// hits are the faults that one request meets.
+type hits []Fault
+
+// before is what they do before the request is done; where it is not done at all, that is the answer.
+func (h hits) before(ctx context.Context) (instead *answer, err error) {
+	for _, f := range h {
+		switch f.Trouble {
+		case Refuse:
+			return nil, errDropped
+		case Slow:
+			if err := wait(ctx, f.Delay); err != nil {
+				return nil, err
+			}
+		case Status:
+			instead = f.answer()
+		}
 	}
-	return wait(ctx, h.slow)
+	return instead, nil
 }
 
-func (h *hits) refusal(status int) answer {
-	text := fmt.Sprintf("The fake was told to answer %d.", status)
-	set(&text, h.text)
-	return answer{status: status, body: serverFault(status, text).body(), header: http.Header{"Content-Type": {"application/json"}}}
-}
-
-func (h *hits) after(ctx context.Context, a *answer) error {
-	if err := wait(ctx, h.slowAfter); err != nil {
-		return err
-	}
-	switch {
-	case h.cutAfter:
-		return errDropped
-	case h.done != 0:
-		*a = h.refusal(h.done)
-	case h.half:
-		a.half = len(a.body) > 1
-	case h.torn:
-		a.body = a.body[:(len(a.body)+1)/2]
+// after is what they do when the request is done.
+func (h hits) after(ctx context.Context, a *answer) error {
+	for _, f := range h {
+		switch f.Trouble {
+		case SlowAfter:
+			if err := wait(ctx, f.Delay); err != nil {
+				return err
+			}
+		case CutAfter:
+			return errDropped
+		case DoneAfter:
+			*a = *f.answer()
+		case Half:
+			a.half = len(a.body) > 1
+		case Torn:
+			a.body = a.body[:(len(a.body)+1)/2]
+		}
 	}
 	return nil
+}
+
+func (f *Fault) answer() *answer {
+	text := fmt.Sprintf("The fake was told to answer %d.", f.Code)
+	set(&text, f.Text)
+	return &answer{status: f.Code, body: serverFault(f.Code, text).body(), header: http.Header{"Content-Type": {"application/json"}}}
 }
 
 // wait sleeps by the real clock, or a bubble's, unless ctx ends first.

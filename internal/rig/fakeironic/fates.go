@@ -15,7 +15,6 @@ type Fate string
 
 // The fates.
 const (
-	FateHang      Fate = "hang"     // its present or next wait state never ends
 	FateNever     Fate = "never"    // its boots never come up any more
 	FateFlap      Fate = "flap"     // agent_url comes and goes
 	FateFail      Fate = "fail"     // its next failing work fails, in any target of FailTargets
@@ -41,12 +40,6 @@ func (w *World) Befall(now time.Time, ident string, f Fate) error {
 		return err
 	}
 	switch f {
-	case FateHang:
-		n.fate.hang = true
-		if isWait(n.state) {
-			n.gen++
-			w.boots.leave(n, w.now, w.opt.Overload)
-		}
 	case FateNever:
 		n.fate.never = true
 	case FateFlap:
@@ -65,11 +58,7 @@ func (w *World) Befall(now time.Time, ident string, f Fate) error {
 	case FateAgentLost:
 		w.wipeAgent(n)
 	case FateHeal:
-		hung := n.fate.hang
 		n.fate = fate{}
-		if hung && n.work != nil && isWait(n.state) { // a step that hung goes on
-			w.enter(n)
-		}
 	default:
 		return fmt.Errorf("fate %q: unknown", f)
 	}

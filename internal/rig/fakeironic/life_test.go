@@ -41,8 +41,6 @@ var lives = []struct {
 		{0, ironic.Deploying, false}, {3*s + 170*time.Millisecond, ironic.DeployWait, true}, {8*s + 700*time.Millisecond, ironic.Active, false}}},
 	{"never a heartbeat", ironic.Available, ironic.TargetActive, nil, FateNever, []look{
 		{10 * s, ironic.DeployWait, false}, {30 * m, ironic.DeployWait, false}, {30*m + 10*s, ironic.DeployFailed, false}}},
-	{"hangs for ever", ironic.Available, ironic.TargetActive, nil, FateHang, []look{
-		{10 * s, ironic.DeployWait, false}, {300 * time.Hour, ironic.DeployWait, false}}},
 	{"flaps", ironic.Manageable, ironic.TargetClean, nil, FateFlap, []look{
 		{3*m + 10*s, ironic.CleanWait, true}, {4*m + 10*s, ironic.CleanWait, false}, {5*m + 10*s, ironic.Cleaning, true}}},
 	{"a reboot in the middle of a clean", ironic.Manageable, ironic.TargetClean, func(o *Options) { o.Fates.CleanReboot = 1 }, "", []look{

@@ -2,9 +2,7 @@ package fakeironic
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -18,8 +16,7 @@ type Query struct {
 	SortKey string       // id, provision_updated_at; "" is id
 	Desc    bool
 
-	group, driver, parent *string
-	children              bool // nodes with a parent too
+	children bool // nodes with a parent too
 }
 
 // List returns a page and whether it is full, so that another may follow. The error is Ironic's faultstring: unknown
@@ -80,16 +77,6 @@ func (q *Query) compare(a, b *node) int {
 }
 
 func (q *Query) matches(n *node) bool {
-	return (q.State == "" || n.state == q.State) &&
-		(q.group == nil || strings.EqualFold(n.group, *q.group)) &&
-		(q.driver == nil || n.driver == *q.driver) &&
-		(q.children || q.parent == nil && n.parent() == "" || q.parent != nil && n.parent() == *q.parent)
-}
-
-// parent is the UUID of the node that n is a part of, "" where it is none.
-func (n *node) parent() (uuid string) {
-	if raw, set := n.rest["parent_node"]; set {
-		_ = json.Unmarshal(raw, &uuid) // null, or a string
-	}
-	return uuid
+	parent, child := n.rest["parent_node"]
+	return (q.State == "" || n.state == q.State) && (q.children || !child || string(parent) == "null")
 }

@@ -38,14 +38,13 @@ type node struct {
 	booting   bool
 	gone      bool
 	fate      fate
-	done      tally
+	failures  int // works that failed
 }
 
 // fate is what was decided for a host, by the options or on demand.
 type fate struct {
 	never   bool // boots never come up
 	flap    bool // its agent_url comes and goes
-	hang    bool // the next wait state never ends
 	failing int  // so many tries still fail
 	// unsteady: every other work fails; tripped: the last one did.
 	unsteady, tripped bool

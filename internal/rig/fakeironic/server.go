@@ -69,11 +69,10 @@ func (s *Server) handle(r *http.Request) (answer, error) {
 	s.world.count(c.kind)
 	s.mu.Unlock()
 
-	if err := hits.before(r.Context()); err != nil {
+	if instead, err := hits.before(r.Context()); err != nil {
 		return answer{}, err
-	}
-	if hits.status != 0 {
-		return hits.refusal(hits.status), nil
+	} else if instead != nil {
+		return *instead, nil
 	}
 	// The body is read without the lock: a client may be slow to send it.
 	c.readBody()

@@ -172,18 +172,16 @@ func (c *call) showNode(n *node) reply {
 	return reply{http.StatusOK, c.node(n, fields), f}
 }
 
-// listArguments are those of GET /v1/nodes that anybody here sends; /detail has no fields.
-var listArguments = []string{
-	"provision_state", "marker", "limit", "sort_key", "sort_dir", "driver", "conductor_group", "parent_node", "include_children", "fields",
-}
+// listArguments are those of GET /v1/nodes that anybody here sends; older Ironics have no children, and /detail no fields.
+var listArguments = []string{"provision_state", "marker", "limit", "sort_key", "sort_dir", "fields", "include_children"}
 
 func (c *call) listNodes(detail bool) reply {
 	known := listArguments
-	if detail {
+	if c.w.opt.API.MaxMinor < minorChildren {
 		known = known[:len(known)-1]
 	}
-	if c.w.opt.API.MaxMinor < minorChildren {
-		known = slices.DeleteFunc(slices.Clone(known), func(name string) bool { return name == "parent_node" || name == "include_children" })
+	if detail {
+		known = known[:5]
 	}
 	if f := checkArguments(c.query, known); f != nil {
 		return no(f)
@@ -220,35 +218,20 @@ func (c *call) listNodes(detail bool) reply {
 // minorChildren is the API version from which a node can have a parent.
 const minorChildren = 83
 
-// filterVersions are the filters that an older version answers with 406.
-var filterVersions = map[string]int{
-	"provision_state": 9, "driver": 16, "conductor_group": 46, "include_children": minorChildren, "parent_node": minorChildren,
-}
-
 func (c *call) listQuery() (q Query, f *fault) {
-	given := func(name string) *string {
-		if c.query.Has(name) {
-			return new(c.query.Get(name))
-		}
-		return nil
-	}
-	for name, first := range filterVersions {
-		if given(name) != nil && c.minor < first {
-			return q, notAcceptable()
-		}
+	if c.query.Has("provision_state") && c.minor < 9 || c.query.Has("include_children") && c.minor < minorChildren {
+		return q, notAcceptable()
 	}
 	q = Query{
 		State: ironic.State(c.query.Get("provision_state")), Marker: c.query.Get("marker"), SortKey: c.query.Get("sort_key"),
 		Desc: c.query.Get("sort_dir") == "desc", children: strings.EqualFold(c.query.Get("include_children"), "true"),
-		group: given("conductor_group"), driver: given("driver"), parent: given("parent_node"),
 	}
-	if given("provision_state") != nil && (!Known(q.State) || q.State.Since() > c.w.opt.API.MaxMinor) {
+	if c.query.Has("provision_state") && (!Known(q.State) || q.State.Since() > c.w.opt.API.MaxMinor) {
 		return q, clientFault(400, `Provision state "%s" is not valid`, q.State)
 	}
-	if limit := given("limit"); limit != nil {
-		if q.Limit, _ = strconv.Atoi(*limit); q.Limit <= 0 {
-			return q, clientFault(400, "Limit must be positive")
-		}
+	q.Limit, _ = strconv.Atoi(c.query.Get("limit"))
+	if c.query.Has("limit") && q.Limit <= 0 {
+		return q, clientFault(400, "Limit must be positive")
 	}
 	return q, nil
 }

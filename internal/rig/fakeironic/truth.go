@@ -14,16 +14,10 @@ type Truth struct {
 	PeakWorking int `json:"peakWorking"` // the most that ever did
 	Limit       int `json:"limit"`       // what OverLimit counts against, 0 none
 
-	Booting     int `json:"booting"` // hosts in the PXE part of their work now
-	PeakBooting int `json:"peakBooting"`
-	// LostBoots is how many boots never came up: lost at their begin, or slower than the callback time-out.
-	LostBoots int `json:"lostBoots"`
+	Booting   int `json:"booting"`   // hosts in the PXE part of their work now
+	LostBoots int `json:"lostBoots"` // never came up: lost at their begin, or slower than the callback time-out
 
-	Since     time.Time     `json:"since"`       // begin of the counting
 	OverLimit time.Duration `json:"overLimitNS"` // time with Working > Limit, exact
-	// HostTime is the integral of Working over time since Since: divided by limit and elapsed time it is the true use
-	// of the slots. It holds 292 years of one host.
-	HostTime time.Duration `json:"hostTimeNS"`
 
 	Started  int      `json:"started"` // works that began
 	Finished int      `json:"finished"`
@@ -40,34 +34,18 @@ type Requests struct {
 	Puts  int `json:"puts"`  // PUT of states/provision
 }
 
-// History is the life of one host so far.
-type History struct {
-	Failed   int // works
-	Working  bool
-	WorkTime time.Duration // in busy states
-}
-
 // ledger keeps the truth.
 type ledger struct {
 	working, peak, limit               int
-	begin, last                        int64
-	over, integral                     int64
+	last, over                         int64
 	started, finished, failed, aborted int
 	watch                              func(at time.Time, uuid string, works bool)
 }
 
-// tally counts works of a host.
-type tally struct {
-	failed           int
-	workNanos, since int64
-}
-
 // advance counts the time until now with what works since the last change.
 func (l *ledger) advance(now int64) {
-	d := now - l.last
-	l.integral += d * int64(l.working)
 	if l.limit > 0 && l.working > l.limit {
-		l.over += d
+		l.over += now - l.last
 	}
 	l.last = now
 }
@@ -81,11 +59,9 @@ func (l *ledger) move(n *node, now int64, works bool) {
 	if works {
 		l.working++
 		l.peak = max(l.peak, l.working)
-		n.done.since = now
-		return
+	} else {
+		l.working--
 	}
-	l.working--
-	n.done.workNanos += now - n.done.since
 }
 
 // Truth returns the truth at now.
@@ -94,25 +70,18 @@ func (w *World) Truth(now time.Time) Truth {
 	l := &w.truth
 	return Truth{
 		Working: l.working, PeakWorking: l.peak, Limit: l.limit,
-		Booting: len(w.boots.all), PeakBooting: w.boots.peak, LostBoots: w.boots.lost,
-		Since: time.Unix(0, l.begin), OverLimit: time.Duration(l.over), HostTime: time.Duration(l.integral),
+		Booting: len(w.boots.all), LostBoots: w.boots.lost, OverLimit: time.Duration(l.over),
 		Started: l.started, Finished: l.finished, Failed: l.failed, Aborted: l.aborted,
 		Requests: w.calls,
 	}
 }
 
-// History returns the life of a host and whether Ironic has it.
-func (w *World) History(now time.Time, ident string) (History, bool) {
-	w.Advance(now)
-	n := w.find(ident)
-	if n == nil {
-		return History{}, false
+// Failures tells how many works of a host have failed.
+func (w *World) Failures(ident string) int {
+	if n := w.find(ident); n != nil {
+		return n.failures
 	}
-	h := History{Failed: n.done.failed, Working: n.state.Busy(), WorkTime: time.Duration(n.done.workNanos)}
-	if h.Working {
-		h.WorkTime += time.Duration(w.now - n.done.since)
-	}
-	return h, true
+	return 0
 }
 
 // Watch lets f hear of every host that begins or ends to work, at that very moment, for whoever needs the truth by host

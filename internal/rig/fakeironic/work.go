@@ -67,11 +67,9 @@ func (w *World) enter(n *node) {
 	if s.state == ironic.Deleting {
 		n.power = powerOff
 	}
-	switch {
-	case s.boot:
+	if s.boot {
 		w.enterBoot(n, s)
-	case n.fate.hang && isWait(s.state): // for ever: not even the time-out looks at it
-	default:
+	} else {
 		w.after(s.hold, n, &n.gen, w.endStep)
 	}
 }
@@ -81,9 +79,6 @@ func isWait(s ironic.State) bool { return s.Busy() && stuck[s] == "" || s == iro
 
 func (w *World) enterBoot(n *node, s step) {
 	n.power = powerOn
-	if n.fate.hang {
-		return
-	}
 	w.after(w.opt.Durations.Callback, n, &n.gen, w.timeout)
 	o := w.opt.Overload
 	lost := n.fate.never || w.defective(n, DefectRack) ||
@@ -130,7 +125,7 @@ func (w *World) endStep(n *node) {
 func (w *World) fail(n *node, text string) {
 	if n.work != nil && n.work.busy {
 		w.truth.failed++
-		n.done.failed++
+		n.failures++
 	}
 	w.leave(n, text)
 	if n.state == ironic.CleanFailed || n.state == ironic.RescueFailed {

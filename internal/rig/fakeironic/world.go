@@ -44,7 +44,7 @@ func NewWorld(o Options, now time.Time) (*World, error) {
 		byUUID: map[string]*node{}, byName: map[string]*node{}, down: make([]conductorDown, o.Conductors),
 	}
 	w.boots.last = w.now
-	w.truth = ledger{limit: o.Limit, begin: w.now, last: w.now}
+	w.truth = ledger{limit: o.Limit, last: w.now}
 	w.nodes = make([]*node, 0, o.Fleet.Nodes)
 	for i := range o.Fleet.Nodes {
 		w.addFleetNode(i)

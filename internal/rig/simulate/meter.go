@@ -249,7 +249,7 @@ func (m *meter) count(r *Result) {
 			r.Failed++
 		}
 		r.healthy = r.healthy && (h.broken || h.through())
-		if life, _ := m.s.world.History(m.s.clock, h.uuid); life.Failed > 0 {
+		if m.s.world.Failures(h.uuid) > 0 {
 			r.FailedHosts++
 		}
 	}
