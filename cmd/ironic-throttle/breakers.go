@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,21 +56,17 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 }
 
 func (p *process) tripCommand(to *remote) *cobra.Command {
-	var request api.TripRequest
+	var long time.Duration
 	cmd := &cobra.Command{
 		Use: "trip SCOPE", Short: "open a breaker",
 		Long: tripHelp, Example: "  ironic-throttle breakers trip ironic --for 2h", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := request.Duration()
-			if err != nil {
-				return fmt.Errorf("--%w", err)
-			}
 			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
-				return client.TripBreaker(ctx, args[0], d)
+				return client.TripBreaker(ctx, args[0], long)
 			}
 			return ask(cmd, p, *to, trip, anyWidth(statusview.BreakerChange))
 		},
 	}
-	cmd.Flags().StringVar(&request.For, "for", "", "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
+	cmd.Flags().DurationVar(&long, "for", 0, "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
 	return cmd
 }

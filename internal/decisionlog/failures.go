@@ -43,7 +43,7 @@ func logFailed(log *slog.Logger, n admission.FailureNotice) {
 // hostArgs name a host as commands take it.
 func hostArgs(h api.Hold) []any { return []any{"host", h.Host(), "node", h.NodeUUID} }
 
-// holdEnds explains each of api.HoldEnds.
+// holdEnds explains how holds end.
 var holdEnds = map[string]string{
 	"hand":    "released by an annotation",
 	"spec":    "the host is to be something else",

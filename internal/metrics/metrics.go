@@ -1,6 +1,18 @@
+// Package metrics makes every metric of the throttle; /metrics shows them. No other package imports Prometheus.
+//
+//	status.go    of api.Status, as GET /v1/status shows it
+//	sources.go   of planned work, certificates, the gateway, and what Ironic is asked
+//	metrics.go   what is counted as it happens: polls, HTTP requests
+//
+// A metric is one row of a table (table.go): name without "ironic_throttle_", help, labels, and how its value is
+// read. All rows of a table are read from one value per scrape, so that no gauge can drift and a scrape changes
+// nothing. To add a metric, add a row, its line in docs/metrics.md, and renew testdata/metrics.txt:
+//
+//	UPDATE_GOLDEN=1 go test ./internal/metrics -run Golden
 package metrics
 
 import (
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -10,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -79,7 +92,7 @@ func add[S any](m *Metrics, read func() S, rows []row[S]) {
 	}
 }
 
-// status is what slots.go, turns.go, failures.go, sizing.go and cluster.go read.
+// status is what status.go reads.
 type status struct {
 	api.Status
 	leading bool
@@ -98,4 +111,11 @@ func (m *Metrics) Polled(complete bool, took time.Duration) {
 // Route measures the requests to h, by route and code. A route is one of a closed set, never what a client sent.
 func (m *Metrics) Route(route string, h http.Handler) http.Handler {
 	return promhttp.InstrumentHandlerDuration(m.requests.MustCurryWith(prometheus.Labels{"route": route}), h)
+}
+
+// Handler answers scrapes.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(httpserve.ErrorLog(log), slog.LevelWarn), MaxRequestsInFlight: 4,
+	})
 }

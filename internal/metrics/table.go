@@ -1,9 +1,9 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // table is metrics that are read from one value per scrape.
@@ -79,23 +79,16 @@ func family[S any](kind prometheus.ValueType, name, help string, labels []string
 	}}
 }
 
-// putTimes sends one histogram: upper bounds in seconds, cumulative counts, and the labels.
-type putTimes func(bounds []float64, counts []uint64, count uint64, sum float64, labels ...string)
-
-// histograms is a metric with any number of histograms that the decision keeps. One that is none fails the scrape.
-func histograms(name, help string, labels []string, each func(status, putTimes)) row[status] {
+// histograms is a metric with any number of histograms that the decision keeps.
+func histograms(name, help string, labels []string, each func(status, func(api.Histogram, ...string))) row[status] {
 	desc := prometheus.NewDesc(fullName(name), help, labels, nil)
 	return row[status]{desc, func(s status, ch chan<- prometheus.Metric) {
-		each(s, func(bounds []float64, counts []uint64, count uint64, sum float64, labels ...string) {
-			if len(bounds) != len(counts) {
-				ch <- prometheus.NewInvalidMetric(desc, fmt.Errorf("%d bounds with %d counts", len(bounds), len(counts)))
-				return
+		each(s, func(h api.Histogram, labels ...string) {
+			buckets := make(map[float64]uint64, len(h.Bounds))
+			for i, bound := range h.Bounds {
+				buckets[bound] = h.Counts[i]
 			}
-			buckets := make(map[float64]uint64, len(bounds))
-			for i, bound := range bounds {
-				buckets[bound] = counts[i]
-			}
-			m, err := prometheus.NewConstHistogram(desc, count, sum, buckets, labels...)
+			m, err := prometheus.NewConstHistogram(desc, h.Count, h.SumSeconds, buckets, labels...)
 			if err != nil {
 				m = prometheus.NewInvalidMetric(desc, err)
 			}

@@ -9,20 +9,24 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // guards knows two users, of whom one may read.
 type guards struct {
 	err   error
 	asked []string
-	from  []netip.Addr
+	from  []string // what was asked, and the address
 }
 
 func (g *guards) Check(_ context.Context, from netip.Addr, token, path, verb string) (user string, allowed bool, err error) {
-	g.asked, g.from = append(g.asked, token+" "+verb+" "+path), append(g.from, from)
+	g.asked = append(g.asked, token+" "+verb+" "+path)
+	g.from = append(g.from, g.asked[len(g.asked)-1]+" "+from.String())
 	switch {
 	case g.err != nil:
 		return "", false, g.err
@@ -88,35 +92,22 @@ func TestEveryRouteOfTheAPIIsGuarded(t *testing.T) {
 	}
 }
 
+// Access is told the verb, the path, and where the token comes from: headers of proxies do not count, any client may set
+// them. Which of two tokens counts would be a guess.
 func TestTheGuardIsAskedForVerbAndPath(t *testing.T) {
 	g := &guards{}
-	s := made(t, seen(), guarded(g))
-	send(t, s.API(), "GET", "/v1/queue?limit=7", "", token("root")...)
-	send(t, s.API(), "HEAD", "/v1/status", "", token("root")...)
-	send(t, s.API(), "POST", "/v1/breakers/image:http%3A%2F%2Fx%2Fy/reset", "", token("root")...)
-	send(t, s.API(), "GET", "/v1/status", "", "Authorization", "bEARER   root")
-	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/status", nil)
-	r.Header["Authorization"] = []string{"Bearer wrong", "Bearer root"} // which of two counts would be a guess
-	w := httptest.NewRecorder()
-	s.API().ServeHTTP(w, r)
-	isError(t, w, 401, "")
-	want := []string{"root get /v1/queue", "root head /v1/status", "root post /v1/breakers/image:http://x/y/reset", "root get /v1/status"}
-	if diff := cmp.Diff(want, g.asked); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// Headers of proxies do not count: any client may set them.
-func TestTheGuardIsToldWhereATokenComesFrom(t *testing.T) {
-	for remote, want := range map[string]netip.Addr{"[2001:db8::1]:1": netip.MustParseAddr("2001:db8::1"), "@": {}} {
-		g := &guards{}
-		r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/status", nil)
-		r.Header["Authorization"], r.RemoteAddr = []string{"Bearer root"}, remote
+	h := made(t, seen(), guarded(g)).API()
+	send(t, h, "GET", "/v1/queue?limit=7", "", token("root")...)
+	send(t, h, "POST", "/v1/breakers/image:http%3A%2F%2Fx%2Fy/reset", "", token("root")...)
+	for remote, tokens := range map[string][]string{"[2001:db8::1]:1": {"bEARER   root"}, "@": {"Bearer wrong", "Bearer root"}} {
+		r := httptest.NewRequestWithContext(t.Context(), "HEAD", "/v1/status", nil)
+		r.Header["Authorization"], r.RemoteAddr = tokens, remote
 		r.Header.Set("X-Forwarded-For", "203.0.113.7")
-		made(t, seen(), guarded(g)).API().ServeHTTP(httptest.NewRecorder(), r)
-		if !slices.Equal(g.from, []netip.Addr{want}) {
-			t.Errorf("%q: from %v, want %v", remote, g.from, want)
-		}
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	want := []string{"root get /v1/queue 192.0.2.1", "root post /v1/breakers/image:http://x/y/reset 192.0.2.1", "root head /v1/status 2001:db8::1"}
+	if diff := cmp.Diff(want, g.from); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -149,36 +140,22 @@ func TestTheLocalListenerAsksForNoToken(t *testing.T) {
 	}
 }
 
-// Profiles take a core for seconds, so they are on the local listener alone.
-func TestProfilesAreLocal(t *testing.T) {
-	s := made(t, seen())
+// Profiles take a core for seconds, so they are on the local listener alone. Metrics have a guard of their own, health
+// needs none.
+func TestProfilesAreLocalAndMetricsGuarded(t *testing.T) {
+	g := &guards{}
+	s := made(t, seen(), func(o *Options) { o.MetricsAccess, o.MetricsTLS = g, &tls.Config{MinVersion: tls.VersionTLS12} })
 	const path = "/debug/pprof/heap?debug=1"
 	if w := send(t, by("localhost", s.Local()), "GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), "heap profile") {
 		t.Errorf("%d %.80q", w.Code, w.Body)
 	}
-	for _, h := range []http.Handler{s.API(), s.Health(), s.Metrics()} {
+	for _, h := range []http.Handler{s.API(), s.Health()} {
 		isError(t, send(t, h, "GET", path, ""), 404, "")
 	}
-}
-
-// Beyond loopback a token guards /metrics. Health needs none.
-func TestMetricsAreGuardedLikeTheAPI(t *testing.T) {
-	for _, row := range []struct {
-		headers []string
-		err     error
-		code    int
-	}{
-		{nil, nil, 401}, {token("wrong"), nil, 401}, {token("reader"), nil, 200}, {token("root"), errors.New("sesame"), 503},
-	} {
-		g := &guards{err: row.err}
-		s := made(t, seen(), func(o *Options) { o.MetricsAccess, o.MetricsTLS = g, &tls.Config{MinVersion: tls.VersionTLS12} })
-		w := send(t, s.Metrics(), "GET", "/metrics", "", row.headers...)
-		if shows := strings.Contains(w.Body.String(), "ironic_throttle_"); w.Code != row.code || shows != (row.code == 200) {
-			t.Errorf("%q: %d, want %d; it shows metrics: %t", row.headers, w.Code, row.code, shows)
-		}
-		if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 200 {
-			t.Errorf("/readyz: %d", w.Code)
-		}
+	isError(t, send(t, s.Metrics(), "GET", "/metrics", ""), 401, "")
+	isError(t, send(t, s.Metrics(), "GET", "/metrics", "", token("wrong")...), 401, "")
+	if w := send(t, s.Metrics(), "GET", "/metrics", "", token("reader")...); w.Code != 200 || !strings.Contains(w.Body.String(), "ironic_throttle_") {
+		t.Errorf("%d", w.Code)
 	}
 }
 
@@ -190,5 +167,78 @@ func TestTokensNeedTLS(t *testing.T) {
 	}
 	if _, err := New(Options{}); err == nil || !strings.Contains(err.Error(), "Decider") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// standby is a change of Options: another one leads until *leads is true.
+func standby(leads *atomic.Bool) func(*Options) {
+	return func(o *Options) {
+		o.Leading, o.Standby = leads.Load, func() string { return "throttle-0 leads" }
+	}
+}
+
+// A standby shows what there is and decides nothing. It has no view of Ironic, so asks do not wait for one. In mode
+// observe it answers them: nothing is refused, whichever process answers.
+func TestAStandbyDecidesAndChangesNothing(t *testing.T) {
+	var leads atomic.Bool
+	f := seen()
+	s, observer := made(t, f, standby(&leads)), made(t, f, standby(&leads), func(o *Options) { o.Observe = func() bool { return true } })
+	deciding := 0
+	for _, r := range everyRoute {
+		w, open := send(t, s.API(), r.method, r.path, r.body, jsonType...), send(t, made(t, seen()).API(), r.method, r.path, r.body, jsonType...)
+		observed := send(t, observer.API(), r.method, r.path, r.body, jsonType...).Code
+		switch ask := r.path == "/v1/isready"; {
+		case r.method == "POST" || ask:
+			deciding++
+			if e := isError(t, w, 503, ""); e.Reason != api.NotLeading || !strings.Contains(e.Message, "throttle-0 leads") {
+				t.Errorf("%s %s: %+v", r.method, r.path, e)
+			}
+			if open.Code != 200 || (observed == 200) != ask {
+				t.Errorf("%s %s: %d of a leader, %d in mode observe", r.method, r.path, open.Code, observed)
+			}
+		case w.Code != open.Code:
+			t.Errorf("%s %s: %d, of a leader %d", r.method, r.path, w.Code, open.Code)
+		}
+	}
+	if deciding != 5 || f.asked() != 1 || len(f.changes) > 0 {
+		t.Errorf("%d routes decide, asked %d times, changed %q", deciding, f.asked(), f.changes)
+	}
+	leads.Store(true)
+	if w := send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...); w.Code != 200 {
+		t.Errorf("%d after it became the leader", w.Code)
+	}
+}
+
+func TestReadyz(t *testing.T) {
+	fresh, early := api.View{Fresh: true, AgeSeconds: 3}, api.View{AgeSeconds: -1}
+	for _, row := range []struct {
+		leads, could, observes bool
+		view                   api.View
+		code                   int
+		want                   string
+	}{
+		{true, false, false, fresh, 200, "ok"},
+		{true, false, false, api.View{Fresh: true, AgeSeconds: 9, LastError: "500"}, 200, "ok"},
+		{true, true, false, early, 503, "starting: no complete poll of Ironic yet"},
+		{true, false, false, api.View{AgeSeconds: -1, LastError: "refused"}, 503, "starting: no complete poll of Ironic yet: refused"},
+		{true, false, false, api.View{AgeSeconds: 42.4, LastError: "time-out"}, 503, "stale: the last complete poll of Ironic is 42s old: time-out"},
+		{false, false, false, fresh, 503, "standby: throttle-0 leads"},
+		{false, true, false, early, 200, "ok, standby: throttle-0 leads"},
+		{false, false, true, early, 200, "ok, mode observe refuses nothing; standby: throttle-0 leads"},
+		{true, false, true, early, 200, "ok, mode observe refuses nothing; starting: no complete poll of Ironic yet"},
+	} {
+		var leads atomic.Bool
+		leads.Store(row.leads)
+		f := seen()
+		f.status.View = row.view
+		h := made(t, f, standby(&leads), func(o *Options) {
+			o.CouldLead, o.Observe = func() bool { return row.could }, func() bool { return row.observes }
+		}).Health()
+		if w := send(t, h, "GET", "/readyz", ""); w.Code != row.code || w.Body.String() != row.want+"\n" {
+			t.Errorf("%+v: %d %q", row, w.Code, w.Body)
+		}
+		if w := send(t, h, "GET", "/healthz", ""); w.Code != 200 || w.Body.String() != "ok\n" {
+			t.Errorf("healthz: %d %q", w.Code, w.Body)
+		}
 	}
 }

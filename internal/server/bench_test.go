@@ -28,7 +28,7 @@ func BenchmarkIsReadyLoopback(b *testing.B) {
 	nothing := askAtRate(b, bare.URL)
 	bare.Close()
 
-	l, _, wait := onListeners(b, made(b, settled(b), func(o *Options) { o.Now = time.Now }))
+	l, wait := onListeners(b, made(b, settled(b), func(o *Options) { o.Now = time.Now }))
 	b.ResetTimer()
 	begun := time.Now()
 	sent := askAtRate(b, "http://"+l.API.Addr().String())

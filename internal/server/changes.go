@@ -1,7 +1,7 @@
 package server
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -28,24 +28,15 @@ func (s *Server) breakers(w http.ResponseWriter, r *http.Request) {
 
 // releaseHold answers POST /v1/holds/{namespace}/{name}/release.
 func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
-	body, ok := readChange(w, r)
-	if !ok {
-		return
-	}
-	request, err := api.ParseRelease(body)
-	if err != nil {
-		writeBadRequest(w, err)
+	var request api.ReleaseRequest
+	if !readChange(w, r, &request) {
 		return
 	}
 	namespace, name := hostOf(r)
-	host := name
-	if namespace != "" {
-		host = namespace + "/" + name
-	}
-	audit := s.audit(r, "host", shown(host))
+	audit := s.audit(r, "host", shown(api.Hold{Namespace: namespace, Name: name}.Host()))
 	answer, err := s.opts.Decider.ReleaseHold(s.opts.Now(), namespace, name, request.Episode)
 	if err != nil {
-		refuse(w, audit, err, "name", host)
+		refuse(w, audit, err)
 		return
 	}
 	audit.Info("hold released by hand", "released", answer.Released, "episode", answer.Hold.Episode, "result", answer.Message)
@@ -62,29 +53,22 @@ func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 
 // resetBreaker answers POST /v1/breakers/{scope}/reset.
 func (s *Server) resetBreaker(w http.ResponseWriter, r *http.Request) {
-	body, ok := readChange(w, r)
-	if !ok {
-		return
+	if readChange(w, r, &struct{}{}) {
+		s.changeBreaker(w, r, "reset", s.opts.Decider.ResetBreaker)
 	}
-	if text := bytes.TrimSpace(body); len(text) > 0 && string(text) != "{}" {
-		writeError(w, http.StatusBadRequest, "", "body: must be empty or {}")
-		return
-	}
-	s.changeBreaker(w, r, "reset", s.opts.Decider.ResetBreaker)
 }
 
 // tripBreaker answers POST /v1/breakers/{scope}/trip.
 func (s *Server) tripBreaker(w http.ResponseWriter, r *http.Request) {
-	body, ok := readChange(w, r)
-	if !ok {
+	var request api.TripRequest
+	if !readChange(w, r, &request) {
 		return
 	}
-	request, err := api.ParseTrip(body)
-	if err != nil {
-		writeBadRequest(w, err)
+	d, err := time.ParseDuration(cmp.Or(request.For, "0s"))
+	if request.For != "" && (err != nil || d < time.Second || d > maxTrip) {
+		writeBadRequest(w, &api.FieldError{Field: "for", Value: request.For, Rule: "is not a duration such as 30m, 1s..720h"})
 		return
 	}
-	d, _ := request.Duration() // ParseTrip has read it
 	s.changeBreaker(w, r, "trip", func(now time.Time, scope string) (api.BreakerAnswer, error) {
 		return s.opts.Decider.TripBreaker(now, scope, d)
 	})
@@ -98,31 +82,23 @@ func (s *Server) changeBreaker(
 	audit := s.audit(r, "scope", shown(scope), "change", how)
 	answer, err := change(s.opts.Now(), scope)
 	if err != nil {
-		refuse(w, audit, err, "scope", scope)
+		refuse(w, audit, err)
 		return
 	}
 	audit.Info("breaker changed by hand", "changed", answer.Changed, "state", answer.Breaker.State, "result", answer.Message)
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// refuse answers and logs err of a change of what, which field names.
-func refuse(w http.ResponseWriter, audit *slog.Logger, err error, field, what string) {
-	episode, bad := new(api.EpisodeError), new(api.FieldError)
-	switch {
-	case errors.Is(err, api.ErrNoHold):
-		writeError(w, http.StatusNotFound, field, shown(what)+" "+api.ErrNoHold.Error())
-	case errors.Is(err, api.ErrNoBreaker):
-		writeError(w, http.StatusNotFound, field, shown(what)+" "+api.ErrNoBreaker.Error())
-	case errors.As(err, &episode):
-		writeError(w, http.StatusConflict, "episode", err.Error())
-	case errors.As(err, &bad):
-		writeBadRequest(w, err)
-	default:
+// refuse answers and logs err of a change.
+func refuse(w http.ResponseWriter, audit *slog.Logger, err error) {
+	answer := new(api.Error)
+	if !errors.As(err, &answer) {
 		audit.Error("change failed", "error", err)
 		writeError(w, http.StatusInternalServerError, "", internalError)
 		return
 	}
 	audit.Info("change refused", "error", err)
+	writeError(w, answer.Code, answer.Field, answer.Message)
 }
 
 // hostOf is the host in the path of r.

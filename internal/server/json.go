@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,35 +12,60 @@ import (
 	"strconv"
 	"strings"
 
+	kjson "sigs.k8s.io/json"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// readJSON reads a body of at most limit bytes, or answers what is wrong with it and reports false. The content type
-// is demanded of an empty one too: a page of another site cannot send it without asking us first, which we refuse.
-func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
+// readJSON reads a body of at most limit bytes into v, or answers what is wrong with it and reports false: only known
+// fields in exactly their spelling, each once. A misspelt field would otherwise be a host that quietly asks for less than
+// it meant. The content type is demanded of an empty body too: a page of another site cannot send it without asking us
+// first, which we refuse.
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) bool {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		writeError(w, http.StatusUnsupportedMediaType, "", "Content-Type must be application/json")
-		return nil, false
+		return false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if err != nil {
-		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-			writeError(w, http.StatusRequestEntityTooLarge, "", fmt.Sprintf("body: must not be larger than %d bytes", limit))
-		} else {
-			writeError(w, http.StatusBadRequest, "", "body: could not be read to its end")
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		writeError(w, http.StatusRequestEntityTooLarge, "", fmt.Sprintf("body: must not be larger than %d bytes", limit))
+	case err != nil:
+		writeError(w, http.StatusBadRequest, "", "body: could not be read to its end")
+	default:
+		if err = decode(body, v); err != nil {
+			writeBadRequest(w, err)
 		}
-		return nil, false
 	}
-	return body, true
+	return err == nil
 }
 
-// readChange is readJSON for what an operator changes. Browsers that say where a request comes from are held to it.
-func readChange(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+// decode reads one JSON object, or nothing, which is {}. The error is a *api.FieldError wherever one field is to blame.
+func decode(body []byte, v any) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	wrong, kind := new(json.UnmarshalTypeError), kjson.FieldError(nil)
+	faults, err := kjson.UnmarshalStrict(body, v)
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return &api.FieldError{Field: wrong.Field, Rule: fmt.Sprintf("must be a %s, not %s", wrong.Type.Kind(), wrong.Value)}
+	case err != nil || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")): // null is no error
+		return errors.New("body: must be one JSON object, and nothing else")
+	case len(faults) > 0 && errors.As(faults[0], &kind):
+		return &api.FieldError{Field: kind.FieldPath(), Rule: "is no field, or given twice"}
+	}
+	return nil
+}
+
+// readChange is readJSON for what an operator changes. Browsers that say where a request
+// comes from are held to it.
+func readChange(w http.ResponseWriter, r *http.Request, v any) bool {
 	if err := sameOrigin.Check(r); err != nil {
 		writeError(w, http.StatusForbidden, "", "a page of another site must not change anything here")
-		return nil, false
+		return false
 	}
-	return readJSON(w, r, maxChangeBody)
+	return readJSON(w, r, maxChangeBody, v)
 }
 
 var sameOrigin = http.NewCrossOriginProtection()

@@ -12,6 +12,8 @@ const (
 	// others have httpserve.MaxConns.
 	fewConns = 128
 
+	maxTrip = 30 * 24 * time.Hour
+
 	// Hosts that GET /v1/queue shows of each pool, unless told, and at most.
 	queueRows    = 100
 	maxQueueRows = 1000 // decisions wait while a queue is walked

@@ -51,24 +51,17 @@ func TestPlanIsShown(t *testing.T) {
 	running := &api.PlanRunning{ID: "abcdef", Hosts: []string{"metal3/host-3"}, Stuck: true}
 	s := made(t, seen(), plans(&planner{plan: api.Plan{Blocked: "3 hosts wait"}}), func(o *Options) { o.Running = func() *api.PlanRunning { return running } })
 	for path, want := range map[string]string{
-		planPaths[0]: `"actions":[]`, planPaths[1]: `{"version":1}`, planPaths[2]: `"conditions":[]`,
+		planPaths[0]: `"blocked":"3 hosts wait","running":{"id":"abcdef"`, planPaths[1]: `{"version":1}`, planPaths[2]: `"conditions":[]`,
 	} {
 		w := send(t, s.API(), "GET", path, "")
 		if w.Code != 200 || !strings.Contains(w.Body.String(), want) || w.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %s %s, want %s", path, w.Code, w.Header(), w.Body, want)
 		}
 	}
-	if got := decoded[api.Plan](t, send(t, s.API(), "GET", "/v1/plan", "")); got.Blocked != "3 hosts wait" || got.Running == nil || got.Running.ID != "abcdef" {
-		t.Errorf("%+v", got)
+	if running = nil; decoded[api.Plan](t, send(t, s.API(), "GET", "/v1/plan", "")).Running != nil {
+		t.Error("nothing is carried out")
 	}
-	running = nil
-	if got := decoded[api.Plan](t, send(t, s.API(), "GET", "/v1/plan", "")); got.Running != nil {
-		t.Errorf("nothing is carried out: %+v", got.Running)
-	}
-	e := isError(t, send(t, s.API(), "GET", "/v1/plan/hosts/metal3/host-9", ""), 404, api.PlanHostUnknown)
-	if !strings.Contains(e.Message, `"metal3/host-9"`) {
-		t.Errorf("%+v", e)
-	}
+	isError(t, send(t, s.API(), "GET", "/v1/plan/hosts/metal3/host-9", ""), 404, api.PlanHostUnknown)
 }
 
 func TestWhyThereIsNoPlan(t *testing.T) {
@@ -89,25 +82,19 @@ func TestWhyThereIsNoPlan(t *testing.T) {
 				t.Errorf("%s: %+v, want %s", path, e, row.want)
 			}
 		}
-		synctest.Test(t, func(t *testing.T) {
-			slow := made(t, seen(), plans(&planner{takes: time.Hour}))
-			begun := time.Now()
-			e := isError(t, send(t, slow.API(), "GET", path, ""), 503, "")
-			if took := time.Since(begun); took != planTimeout || !strings.Contains(e.Message, "within 1m") {
-				t.Errorf("%s after %v: %+v", path, took, e)
-			}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				if e := isError(t, send(t, slow.API(), "GET", path, ""), 503, ""); !strings.Contains(e.Message, "ending") {
-					t.Errorf("%s: %+v", path, e)
-				}
-			}()
-			synctest.Wait()
-			slow.end()
-			<-ended
-		})
 	}
+	synctest.Test(t, func(t *testing.T) {
+		slow := made(t, seen(), plans(&planner{takes: time.Hour}))
+		begun := time.Now()
+		e := isError(t, send(t, slow.API(), "GET", "/v1/plan", ""), 503, "")
+		if took := time.Since(begun); took != planTimeout || !strings.Contains(e.Message, "within 1m") {
+			t.Errorf("after %v: %+v", took, e)
+		}
+		time.AfterFunc(time.Second, slow.end)
+		if e := isError(t, send(t, slow.API(), "GET", "/v1/plan", ""), 503, ""); !strings.Contains(e.Message, "ending") {
+			t.Errorf("%+v", e)
+		}
+	})
 }
 
 // oneConn is a listener with one connection.

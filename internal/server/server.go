@@ -31,13 +31,12 @@ type Decider interface {
 	Why(now time.Time, namespace, name string) api.Why
 	// Holds shows the failed hosts.
 	Holds(now time.Time) api.Holds
-	// ReleaseHold ends the hold of a host, of whatever episode when that is "". The error is api.ErrNoHold or an
-	// *api.EpisodeError.
+	// ReleaseHold ends the hold of a host, of whatever episode when that is "". An *api.Error says why not.
 	ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error)
 	// Breakers shows the circuit breakers.
 	Breakers(now time.Time) api.Breakers
 	// ResetBreaker closes the breaker of a scope, TripBreaker opens it for d, or for its recovery time when d is 0.
-	// The error is api.ErrNoBreaker or an *api.FieldError.
+	// An *api.Error says why not.
 	ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error)
 	TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error)
 	// FirstPoll is closed after the first complete poll.

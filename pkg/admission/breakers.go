@@ -55,8 +55,8 @@ func (c *Controller) showCauses(causes []breaker.Cause) []api.BreakerCause {
 	return list
 }
 
-// ResetBreaker closes the breaker of scope by hand and forgets what has failed; hosts that run keep their slots. The
-// errors are *api.FieldError and api.ErrNoBreaker.
+// ResetBreaker closes the breaker of scope by hand and forgets what has failed; hosts that run keep their slots. An
+// *api.Error says why not.
 func (c *Controller) ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error) {
 	return c.byHand(now, scope, func(of breaker.Scope) (bool, string) {
 		if c.policy.set.Reset(now, of) {
@@ -67,7 +67,7 @@ func (c *Controller) ResetBreaker(now time.Time, scope string) (api.BreakerAnswe
 }
 
 // TripBreaker opens the breaker of scope by hand for d, or where d is 0 for its recovery time; hosts that run go on.
-// Errors as in ResetBreaker.
+// Errors are as in ResetBreaker.
 func (c *Controller) TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error) {
 	return c.byHand(now, scope, func(of breaker.Scope) (bool, string) {
 		if !c.policy.set.Trip(now, of, d) {
@@ -90,12 +90,11 @@ func (c *Controller) byHand(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of, err := breaker.ParseScope(scope)
-	if err != nil || !slices.Contains(api.ScopeKinds(), of.Kind) || (of.Kind == ScopeIronic) != (of.Name == "") {
-		rule := "must be ironic or group:NAME"
-		return api.BreakerAnswer{}, &api.FieldError{Field: "scope", Value: scope, Rule: rule}
+	if err != nil || !slices.Contains(scopeKinds, of.Kind) || (of.Kind == ScopeIronic) != (of.Name == "") {
+		return api.BreakerAnswer{}, &api.Error{Code: 400, Field: "scope", Message: fmt.Sprintf("scope: %.64q must be ironic or group:NAME", scope)}
 	}
 	if !slices.Contains(c.policy.watch, of.Kind) {
-		return api.BreakerAnswer{}, fmt.Errorf("%q: %w", scope, api.ErrNoBreaker)
+		return api.BreakerAnswer{}, &api.Error{Code: 404, Field: "scope", Message: of.String() + " has no breaker"}
 	}
 	changed, message := do(of)
 	c.revision.Add(1)

@@ -92,7 +92,7 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, learned sizing
 	}
 	c.revision.Add(1)
 	t.ledger.Follow(c.ledger)
-	t.order.Stats = c.order.Stats
+	t.order.Waits = c.order.Waits
 	c.term = t
 	return nil
 }

@@ -31,7 +31,7 @@ type policy struct {
 	paused int                          // so many of them are
 
 	notices  []FailureNotice
-	outcomes map[api.OutcomeCount]uint64 // how work ended; it only grows
+	outcomes map[api.OutcomeCount]uint64 // how work ended, each kind of it; they only grow
 }
 
 // The kinds of breaker.Scope that we use.
@@ -39,6 +39,8 @@ const (
 	ScopeIronic = "ironic"
 	ScopeGroup  = "group"
 )
+
+var scopeKinds = []string{ScopeIronic, ScopeGroup}
 
 // DefaultGroup names the scope of nodes without a conductor group.
 const DefaultGroup = "default"
@@ -55,6 +57,13 @@ func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 		c: c, grouped: len(cfg.Slots.Groups) > 0, shut: map[breaker.Scope]bool{},
 		watch: slices.Clone(b.Scopes), rate: b.Ironic.RateLimitPerMinute,
 		quota: cfg.MaxFailed, outcomes: map[api.OutcomeCount]uint64{},
+	}
+	for _, result := range []slots.Result{slots.Succeeded, slots.Failed, slots.Neutral} {
+		for _, work := range []ironic.Work{
+			ironic.WorkInspect, ironic.WorkClean, ironic.WorkDeploy, ironic.WorkDelete, ironic.WorkRescue, ironic.WorkUnrescue, ironic.WorkService,
+		} {
+			p.outcomes[api.OutcomeCount{Result: string(result), Work: string(work)}] = 0
+		}
 	}
 	var errs [2]error
 	p.set, errs[0] = breaker.New(b.Others, map[string]breaker.Config{ScopeIronic: b.Ironic}, p.breakerChanged)
@@ -189,8 +198,10 @@ func (f follow) WorkEnded(now time.Time, e slots.Ending) {
 // record counts an outcome in the breakers. It ends the permit of the host's slot, unless it is only a step towards
 // what the slot is for. Where the limit was cut for the host's boot, its failure says nothing about the whole Ironic.
 func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
-	whose := map[bool]string{true: "ours", false: "foreign"}[e.Ours]
-	p.outcomes[api.OutcomeCount{Result: string(e.Result), Work: string(e.Work), Whose: whose}]++
+	kind := api.OutcomeCount{Result: string(e.Result), Work: string(e.Work)}
+	if _, counts := p.outcomes[kind]; counts {
+		p.outcomes[kind]++
+	}
 	permit, scopes := h.Permit, p.scopes(h)
 	switch e.Result {
 	case slots.Succeeded:

@@ -61,7 +61,7 @@ type FailureNotice struct {
 	// Hold is of the host that failed, or was held: with HoldEnded only its names.
 	Hold api.Hold
 	Work string // what failed
-	End  string // one of api.HoldEnds
+	End  string // hand, spec, time, success or gone
 
 	Scope    string // of the breaker
 	From, To string // its states

@@ -83,7 +83,7 @@ func (p *policy) show() api.Storm {
 		outcomes = append(outcomes, cell)
 	}
 	slices.SortFunc(outcomes, func(a, b api.OutcomeCount) int {
-		return cmp.Or(cmp.Compare(a.Work, b.Work), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Whose, b.Whose))
+		return cmp.Or(cmp.Compare(a.Work, b.Work), cmp.Compare(a.Result, b.Result))
 	})
 	return api.Storm{Outcomes: outcomes, Pools: p.showPools()}
 }
@@ -99,7 +99,7 @@ func (p *policy) showPools() []api.PoolFailures {
 
 // ReleaseHold lets a failed host queue again before its time; it gets no slot out of turn. The host is namespace and
 // name of its BareMetalHost, or with an empty namespace a node's name or UUID; an empty episode means the last failure.
-// The errors are api.ErrNoHold and *api.EpisodeError.
+// An *api.Error says why not.
 func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,9 +111,13 @@ func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string)
 	e, _ := p.book.Entry(now, uuid)
 	switch {
 	case !known:
-		return api.ReleaseAnswer{}, fmt.Errorf("%q: %w", strings.Replace(host, "~", "/", 1), api.ErrNoHold)
+		return api.ReleaseAnswer{}, &api.Error{
+			Code: 404, Field: "name", Message: fmt.Sprintf("%.64s has not failed, or is not known", strings.Replace(host, "~", "/", 1)),
+		}
 	case episode != "" && episode != e.Episode:
-		return api.ReleaseAnswer{}, &api.EpisodeError{Given: episode, Present: e.Episode}
+		return api.ReleaseAnswer{}, &api.Error{
+			Code: 409, Field: "episode", Message: fmt.Sprintf("episode: %.64q is not the present one, which is %q", episode, e.Episode),
+		}
 	}
 	answer := api.ReleaseAnswer{Released: p.book.Release(now, uuid), Message: "nothing held it any more"}
 	if answer.Released {

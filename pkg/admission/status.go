@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -119,17 +118,7 @@ func tenths(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Se
 
 // showTurns adds up what the order did.
 func (c *Controller) showTurns(now time.Time) api.Turns {
-	bounds, stats := fairshare.WaitBounds(), &c.order.Stats
-	sum := api.Turns{
-		Stopped: c.order.Stopped(), Waiting: []api.WaitingCount{}, Waits: api.WaitHistogram{SumSeconds: stats.WaitSum.Seconds()},
-	}
-	for i, n := range stats.Waits {
-		sum.Waits.Count += n
-		if i < len(bounds) {
-			sum.Waits.Bounds = append(sum.Waits.Bounds, bounds[i].Seconds())
-			sum.Waits.Counts = append(sum.Waits.Counts, sum.Waits.Count)
-		}
-	}
+	sum := api.Turns{Stopped: c.order.Stopped(), Waiting: []api.WaitingCount{}, Waits: c.order.Waits.Clone()}
 	cells := map[[2]string]api.WaitingCount{} // by tenant and lane
 	add := func(tenant, lane string, hosts int, waited time.Duration) {
 		cell := cells[[2]string{tenant, lane}]

@@ -43,10 +43,11 @@ func TestCalls(t *testing.T) {
 		json string // what is answered
 		got  any
 	}{
+		{func(ctx context.Context, c *Client) (any, error) { return c.IsReady(ctx, ask) },
+			`POST /v1/isready {"namespace":"metal3","name":"host-1","op":"provision","errorCount":9}`,
+			`{"ready":false,"reason":"full","retryAfterSeconds":60,"later":"fields are fine"}`, Answer{Reason: ReasonFull, RetryAfterSeconds: 60}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Status(ctx) }, "GET /v1/status",
 			`{"version":"v1","slots":{"total":{"limit":20}}}`, Status{Version: "v1", Slots: SlotsView{Total: Slots{Limit: 20}}}},
-		{func(ctx context.Context, c *Client) (any, error) { return c.Slots(ctx) }, "GET /v1/slots",
-			`{"occupants":[{"name":"h"}]}`, SlotsView{Occupants: []Occupant{{Name: "h"}}}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Queue(ctx, QueueQuery{Limit: 20}) }, "GET /v1/queue?limit=20",
 			`{"pools":[{"waiting":2}]}`, Queue{Pools: []PoolQueue{{Waiting: 2}}}},
 		{func(ctx context.Context, c *Client) (any, error) {
@@ -93,57 +94,6 @@ func TestCalls(t *testing.T) {
 			if got, err := row.call(t.Context(), client(t, bad.reply)); !bad.want(err) || !reflect.ValueOf(got).IsZero() {
 				t.Errorf("%s: %+v, error %v", row.want, got, err)
 			}
-		}
-	}
-}
-
-func TestWhatCannotBeAChangeIsNotSent(t *testing.T) {
-	for _, row := range []struct {
-		field string
-		call  func(context.Context, *Client) error
-	}{
-		{"op", func(ctx context.Context, c *Client) error { _, err := c.IsReady(ctx, Ask{Name: "h"}); return err }},
-		{"name", func(ctx context.Context, c *Client) error { _, err := c.Why(ctx, "ns", ""); return err }},
-		{"name", func(ctx context.Context, c *Client) error { _, err := c.PlanExplanation(ctx, "ns", ""); return err }},
-		{"name", func(ctx context.Context, c *Client) error { _, err := c.ReleaseHold(ctx, "ns", "", ""); return err }},
-		{"episode", func(ctx context.Context, c *Client) error { _, err := c.ReleaseHold(ctx, "ns", "h", "e\n"); return err }},
-		{"scope", func(ctx context.Context, c *Client) error { _, err := c.ResetBreaker(ctx, ""); return err }},
-		{"for", func(ctx context.Context, c *Client) error { _, err := c.TripBreaker(ctx, "ironic", -1); return err }},
-		{"for", func(ctx context.Context, c *Client) error {
-			_, err := c.TripBreaker(ctx, "ironic", 721*time.Hour)
-			return err
-		}},
-	} {
-		net := &sent{reply: says(200, "{}")}
-		err := row.call(t.Context(), client(t, net))
-		if f := new(FieldError); !errors.As(err, &f) || f.Field != row.field || len(net.requests) > 0 {
-			t.Errorf("%s: error %v after %q", row.field, err, net.requests)
-		}
-	}
-}
-
-func TestBodiesOfChanges(t *testing.T) {
-	for _, row := range []struct{ body, episode, length, field string }{
-		{"", "", "", ""},
-		{" \n", "", "", ""},
-		{"{}", "", "", ""},
-		{`{"episode":"e-1"}`, "e-1", "", "episode"},
-		{`{"for":"1s"}`, "", "1s", "for"},
-		{`{"for":"720h"}`, "", "720h", "for"},
-		{`{"for":""}`, "", "", "for"},
-	} {
-		release, err := ParseRelease([]byte(row.body))
-		if f := new(FieldError); row.field == "for" != errors.As(err, &f) || row.field != "for" && err != nil || release.Episode != row.episode {
-			t.Errorf("%q as a release: %+v, %v", row.body, release, err)
-		}
-		trip, err := ParseTrip([]byte(row.body))
-		if f := new(FieldError); row.field == "episode" != errors.As(err, &f) || row.field != "episode" && err != nil || trip.For != row.length {
-			t.Errorf("%q as a trip: %+v, %v", row.body, trip, err)
-		}
-	}
-	for _, body := range []string{"[]", "null", "{", "{}{}", `{"for":null}`, `{"for":1}`, `{"for":"999ms"}`, `{"for":"720h1s"}`, `{"for":"1s","for":"1s"}`, `{"for":"1 h"}`} {
-		if r, err := ParseTrip([]byte(body)); err == nil || r != (TripRequest{}) {
-			t.Errorf("%s: %+v, %v", body, r, err)
 		}
 	}
 }

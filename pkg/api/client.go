@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 )
@@ -20,24 +23,20 @@ const (
 	DefaultTimeout = 2 * time.Second
 	// PlanTimeout bounds the calls that make a plan: the throttle reads the cluster for them, for at most a minute.
 	PlanTimeout = 75 * time.Second
-	// maxBody bounds an answer and maxStatus what names hosts, such as all that hold a slot; bytes.
-	maxBody   = 1 << 20
-	maxStatus = 64 << 20
-	// maxState bounds the state that a plan is made of, which has every pod.
-	maxState = 256 << 20
+	// maxBody bounds an answer, in bytes: the state that a plan is made of has every pod.
+	maxBody = 256 << 20
 	// maxIdle is how many connections stay open: BMO's workers ask in parallel.
 	maxIdle = 32
 )
 
 // Client asks a throttle. Make one with NewClient and keep it: it reuses its connections. All methods are safe for
-// concurrent use.
+// concurrent use. Their errors are a *FieldError (nothing was sent), an *Error (the throttle's own), or wrap
+// ErrUnreachable or ErrBadAnswer.
 type Client struct {
-	base    string
-	http    *http.Client
-	timeout time.Duration
-	planned time.Duration // timeout of calls that make a plan
-
-	rootCAs, tokenFile string // "" = those of the system; no token is shown
+	base                 string
+	http                 *http.Client
+	timeout, planTimeout time.Duration
+	rootCAs, tokenFile   string // "" = those of the system; no token is shown
 }
 
 // Option changes a Client while it is made.
@@ -48,9 +47,23 @@ type Option func(*Client)
 func WithTimeout(d time.Duration) Option {
 	return func(c *Client) {
 		if d > 0 {
-			c.timeout, c.planned = d, d
+			c.timeout, c.planTimeout = d, d
 		}
 	}
+}
+
+// WithBearerTokenFile shows the throttle the token in a file, such as that of a service account, with each call. The
+// file is read before each call; a call without a usable token sends nothing and returns a *FieldError of the field
+// "token file". A token travels by https alone, or to loopback: NewClient refuses other URLs. No redirect is followed
+// with it. "" is ignored.
+func WithBearerTokenFile(path string) Option {
+	return func(c *Client) { c.tokenFile = path }
+}
+
+// WithRootCAs trusts the certificates in a file, in PEM form, instead of those of the system, for a throttle reached
+// by https. NewClient reads it, once. "" is ignored.
+func WithRootCAs(file string) Option {
+	return func(c *Client) { c.rootCAs = file }
 }
 
 // NewClient returns a Client of the throttle at baseURL, such as http://127.0.0.1:8087. It uses no proxy (a throttle is a
@@ -65,7 +78,7 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return nil, fmt.Errorf("base URL: %q must have no user, query or fragment", u.Redacted())
 	}
-	c := &Client{base: strings.TrimRight(u.String(), "/"), timeout: DefaultTimeout, planned: PlanTimeout}
+	c := &Client{base: strings.TrimRight(u.String(), "/"), timeout: DefaultTimeout, planTimeout: PlanTimeout}
 	for _, o := range opts {
 		o(c)
 	}
@@ -91,29 +104,62 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 // CloseIdleConnections closes connections that no call uses.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// exchange is a request, and what bounds it.
-type exchange struct {
-	method, path string
-	body         any // nil: none
-	timeout      time.Duration
-	limit        int64 // bytes of the answer
+// secure checks the options about credentials, and returns the TLS settings that they ask for; nil: the usual ones.
+func (c *Client) secure(base *url.URL) (*tls.Config, error) {
+	if c.tokenFile != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
+		return nil, fmt.Errorf("base URL: %q must begin with https://: a token must not travel in the clear", base.Redacted())
+	}
+	if c.rootCAs == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(c.rootCAs)
+	if err != nil {
+		return nil, fmt.Errorf("root CAs: %q cannot be read: %w", c.rootCAs, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("root CAs: %q holds no certificate in PEM form", c.rootCAs)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+// isLoopback reports whether a request to host stays on this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// authorize adds the token in the file to req, as it is now; without a file it adds nothing.
+func (c *Client) authorize(req *http.Request) error {
+	if c.tokenFile == "" {
+		return nil
+	}
+	text, err := os.ReadFile(c.tokenFile)
+	if err != nil {
+		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: "cannot be read: " + err.Error()}
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: "holds no token: one line of visible ASCII"}
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return nil
 }
 
 // get reads path.
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {
-	return call[T](ctx, c, exchange{http.MethodGet, path, nil, c.timeout, maxStatus})
-}
-
-// post sends body to path.
-func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
-	return call[T](ctx, c, exchange{http.MethodPost, path, body, c.timeout, maxStatus})
+	return call[T](ctx, c, http.MethodGet, path, nil)
 }
 
 // call sends one request and decodes a 200. With an error the answer is the zero value.
-func call[T any](ctx context.Context, c *Client, x exchange) (answer T, err error) {
-	ctx, cancel := context.WithTimeout(ctx, x.timeout)
+func call[T any](ctx context.Context, c *Client, method, path string, body any) (answer T, err error) {
+	timeout := c.timeout
+	if strings.HasPrefix(path, "/v1/plan") {
+		timeout = c.planTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	text, err := c.send(ctx, x)
+	text, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return answer, err
 	}
@@ -125,17 +171,14 @@ func call[T any](ctx context.Context, c *Client, x exchange) (answer T, err erro
 }
 
 // send returns the body of a 200.
-func (c *Client) send(ctx context.Context, x exchange) ([]byte, error) {
-	var body []byte
-	if x.body != nil {
-		var err error
-		if body, err = json.Marshal(x.body); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", x.method, x.path, err)
-		}
+func (c *Client) send(ctx context.Context, method, path string, body any) ([]byte, error) {
+	var sent []byte
+	if body != nil {
+		sent, _ = json.Marshal(body) // our own types always have a JSON form
 	}
-	req, err := http.NewRequestWithContext(ctx, x.method, c.base+x.path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(sent))
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", x.method, x.path, err)
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "ironic-throttle-client")
@@ -150,14 +193,14 @@ func (c *Client) send(ctx context.Context, x exchange) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, x.limit+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: reading the answer: %w", ErrUnreachable, err)
 	case resp.StatusCode != http.StatusOK:
 		return nil, errorOf(resp.StatusCode, text)
-	case int64(len(text)) > x.limit:
-		return nil, fmt.Errorf("%w: longer than %d bytes", ErrBadAnswer, x.limit)
+	case len(text) > maxBody:
+		return nil, fmt.Errorf("%w: longer than %d bytes", ErrBadAnswer, maxBody)
 	}
 	return text, nil
 }

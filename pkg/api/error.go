@@ -22,3 +22,23 @@ func (e *Error) Error() string {
 	}
 	return fmt.Sprintf("ironic-throttle answered %d: %s", e.Code, e.Message)
 }
+
+// FieldError says what is wrong with one field of a request.
+type FieldError struct {
+	Field string // as in the JSON, such as "nodeUUID"
+	Value string // as given
+	Rule  string // what it breaks
+}
+
+// Error names field, value and rule. It shows at most a line of the value.
+func (e *FieldError) Error() string {
+	switch {
+	case e.Value == "":
+		return e.Field + ": " + e.Rule
+	case len(e.Value) > shown:
+		return fmt.Sprintf("%s: %q... %s", e.Field, e.Value[:shown], e.Rule)
+	}
+	return fmt.Sprintf("%s: %q %s", e.Field, e.Value, e.Rule)
+}
+
+const shown = 64 // bytes of a value

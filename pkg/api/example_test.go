@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -45,37 +44,4 @@ func ExampleClient_IsReady() {
 	// Output:
 	// delayed: no slot is free: 20 of 20 occupied
 	// again in 1m0s
-}
-
-// What could be released now, and what it would save.
-func ExampleClient_Plan() {
-	throttle := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"dryRun":true,"method":"Emptiness","actions":[{"decision":"release","reason":"Empty",
-			"hosts":[{"name":"metal3/host-4"}],"savingPerHour":0.09,"slotMinutes":30}]}`)
-	}))
-	defer throttle.Close()
-	client, err := api.NewClient(throttle.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer client.CloseIdleConnections()
-
-	plan, err := client.Plan(context.Background())
-	var answered *api.Error
-	switch {
-	case errors.As(err, &answered) && answered.Field == api.PlannerOff:
-		fmt.Println("nothing is planned there:", answered.Message)
-		return
-	case err != nil:
-		fmt.Println(err)
-		return
-	case plan.Blocked != "":
-		fmt.Println("not now:", plan.Blocked)
-	}
-	for _, a := range plan.Actions {
-		fmt.Printf("%s %s (%s): saves %.2f an hour for %.0f slot-minutes\n", a.Decision, a.Hosts[0].Name, a.Reason, a.SavingPerHour, a.SlotMinutes)
-	}
-	// Output:
-	// release metal3/host-4 (Empty): saves 0.09 an hour for 30 slot-minutes
 }

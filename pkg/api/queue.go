@@ -95,21 +95,13 @@ func (h QueuedHost) Expected() string {
 
 // Turns counts what the queues of all pools did since the start.
 type Turns struct {
-	// Waits is the histogram of the time from a host's entry to its grant.
-	Waits WaitHistogram `json:"waits"`
+	// Waits are the times from a host's entry to its grant.
+	Waits Histogram `json:"waits"`
 	// Waiting are the hosts that want a slot now, by lane and tenant. Beyond a number of tenants the others share the
 	// name "(others)".
 	Waiting []WaitingCount `json:"waiting"`
 	// Stopped are the hosts that want a slot and are stopped by a breaker or a pause.
 	Stopped int `json:"stopped"`
-}
-
-// WaitHistogram is cumulative: Counts[i] waits took at most Bounds[i] seconds.
-type WaitHistogram struct {
-	Bounds     []float64 `json:"bounds"`
-	Counts     []uint64  `json:"counts"`
-	Count      uint64    `json:"count"`
-	SumSeconds float64   `json:"sumSeconds"`
 }
 
 // WaitingCount is one cell of Turns.Waiting.

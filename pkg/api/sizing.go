@@ -1,6 +1,11 @@
 package api
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Sizing is what boots say about the limit (docs/sizing.md).
 type Sizing struct {
@@ -29,9 +34,6 @@ const (
 	LimitAdaptive = "adaptive" // the throttle too, up to what is set
 )
 
-// LimitModes lists them.
-func LimitModes() []string { return []string{LimitFixed, LimitAdaptive} }
-
 // The verdicts on a limit.
 const (
 	SizingUnknown = "unknown" // not enough evidence
@@ -40,31 +42,25 @@ const (
 	SizingLower   = "lower" // boots are lost, or gain nothing
 )
 
-// Histogram counts durations.
-type Histogram struct {
-	Count      uint64  `json:"count"`
-	SumSeconds float64 `json:"sumSeconds"`
-	// Buckets are cumulative, and go with TimeBuckets.
-	Buckets []uint64 `json:"buckets"`
-}
-
-// NewHistogram returns one of TimeBuckets that has counted nothing.
-func NewHistogram() Histogram { return Histogram{Buckets: make([]uint64, len(TimeBuckets()))} }
-
-// Add counts a duration.
-func (h *Histogram) Add(d time.Duration) {
-	h.Count++
-	h.SumSeconds += d.Seconds()
-	for i, upTo := range TimeBuckets() {
-		if d.Seconds() <= upTo {
-			h.Buckets[i]++
+// Lines say which limits are not as they are set, or should not be, and why, one line each.
+func (s Sizing) Lines() []string {
+	var all []string
+	for _, p := range s.Pools {
+		var text string
+		switch {
+		case p.Limit != p.Ceiling:
+			text = fmt.Sprintf("%d of at most %d", p.Limit, p.Ceiling)
+		case p.Recommended != 0 && p.Recommended != p.Limit:
+			text = fmt.Sprintf("%d, recommended %d", p.Limit, p.Recommended)
+		default:
+			continue
 		}
+		if p.Pool != "" {
+			text = p.Pool + ": " + text
+		}
+		all = append(all, text+" ("+cmp.Or(p.Evidence, "not enough evidence yet")+")")
 	}
-}
-
-// TimeBuckets are the upper bounds of the buckets of a Histogram, in seconds.
-func TimeBuckets() []float64 {
-	return []float64{15, 30, 60, 90, 120, 180, 240, 300, 420, 600, 900, 1200, 1800, 3600, 7200}
+	return all
 }
 
 // BootTimes are the boots in one wait state, until the agent came.
@@ -75,4 +71,35 @@ type BootTimes struct {
 	// Failed before the agent came, and Ended on purpose.
 	Failed uint64 `json:"failed"`
 	Ended  uint64 `json:"ended"`
+}
+
+// Histogram counts durations. It is cumulative: Counts[i] of them took at most Bounds[i] seconds.
+type Histogram struct {
+	Bounds     []float64 `json:"bounds"`
+	Counts     []uint64  `json:"counts"`
+	Count      uint64    `json:"count"`
+	SumSeconds float64   `json:"sumSeconds"`
+}
+
+// NewHistogram returns one with these bounds.
+func NewHistogram(bounds ...float64) Histogram {
+	return Histogram{Bounds: bounds, Counts: make([]uint64, len(bounds))}
+}
+
+// Add counts a duration.
+func (h *Histogram) Add(d time.Duration) {
+	h.Count++
+	h.SumSeconds += d.Seconds()
+	for i, upTo := range h.Bounds {
+		if d.Seconds() <= upTo {
+			h.Counts[i]++
+		}
+	}
+}
+
+// Clone returns a copy that does not count on.
+func (h *Histogram) Clone() Histogram {
+	c := *h
+	c.Counts = slices.Clone(h.Counts)
+	return c
 }

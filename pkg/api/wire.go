@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Ask is the question "may this host start now?", the body of POST /v1/isready.
 //
@@ -27,6 +30,19 @@ type Ask struct {
 
 	// DryRun asks without taking, renewing or ending anything.
 	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// maxErrors is the most failures that make a difference.
+const maxErrors = 9
+
+// Normalize returns a as the decision sees it: counts within 0..9, UUID and conductor group in lower case, as Ironic
+// has them.
+func (a Ask) Normalize() Ask {
+	a.ErrorCount = min(max(a.ErrorCount, 0), maxErrors)
+	a.ProvisioningFailCount = min(max(a.ProvisioningFailCount, 0), maxErrors)
+	a.NodeUUID = strings.ToLower(a.NodeUUID)
+	a.ConductorGroup = strings.ToLower(a.ConductorGroup)
+	return a
 }
 
 // Answer is the result of IsReady. A refusal is an Answer too, never an error.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -34,13 +35,15 @@ type Order struct {
 	due    []*slots.Host // in line, and overtaken too often
 	limits map[slots.Pool]*limit
 	pace   pace
-	Stats
+
+	// Waits are the times from the start of a wait to its grant.
+	Waits api.Histogram
 }
 
 // New returns an empty order over the hosts of ledger.
 func New(cfg Config, ledger *slots.Ledger) *Order {
 	cfg.Weights = maps.Clone(cfg.Weights)
-	return &Order{cfg: cfg, ledger: ledger, byName: map[string]*tenant{}, limits: map[slots.Pool]*limit{}, pace: newPace()}
+	return &Order{cfg: cfg, ledger: ledger, byName: map[string]*tenant{}, limits: map[slots.Pool]*limit{}, pace: newPace(), Waits: waits()}
 }
 
 // Configure changes the settings. Nobody loses a place.

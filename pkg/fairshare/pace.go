@@ -2,8 +2,9 @@ package fairshare
 
 import (
 	"math"
-	"slices"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 const (
@@ -73,17 +74,7 @@ func (p *pace) derive() {
 	p.rivals = max(1, int(100*float64(p.gap)/float64(p.held)))
 }
 
-// Stats counts since New.
-type Stats struct {
-	// Waits[i] grants came within WaitBounds[i] of the start of the wait, but not within the bound before.
-	Waits   [len(waitBounds) + 1]uint64
-	WaitSum time.Duration
+// waits counts how long hosts wait, in seconds.
+func waits() api.Histogram {
+	return api.NewHistogram(1, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 86400)
 }
-
-var waitBounds = [...]time.Duration{
-	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
-	10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour,
-}
-
-// WaitBounds are the bounds of Stats.Waits.
-func WaitBounds() []time.Duration { return slices.Clone(waitBounds[:]) }

@@ -213,10 +213,7 @@ func (o *Order) Take(now time.Time, h *slots.Host) {
 	t, l := o.tenantOf(h, true), o.laneOf(h)
 	o.overtake(h)
 	h.Slot.Failing, h.Slot.Paid = l.failing, 1/t.weight
-	wait := now.Sub(h.Turn.Since)
-	o.WaitSum += wait
-	i, _ := slices.BinarySearch(waitBounds[:], wait)
-	o.Waits[i]++
+	o.Waits.Add(now.Sub(h.Turn.Since))
 	o.remove(h)
 	h.Turn.Served = true
 	o.v = max(o.v, t.f)

@@ -52,7 +52,6 @@ type Ending struct {
 	State   ironic.State // where Ironic left the node
 	Token   string       // provision_updated_at there
 	Cause   string       // last_error there
-	Ours    bool         // it was started on a yes
 	Rework  bool         // it was a deployment of a node that had an instance
 	Reached bool         // with Succeeded: all that the host was let start for
 }

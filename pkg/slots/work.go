@@ -153,7 +153,6 @@ func (l *Ledger) conclude(h *Host, e Ending) {
 		h.inspected = l.now.Add(doneMaxAge)
 	}
 	s := h.Slot
-	e.Ours = s != nil && s.Origin == Granted
 	e.Reached = e.Result == Succeeded && (s == nil || s.Op == "" || l.reached(h) || s.Op == api.Op(e.Work))
 	l.events.WorkEnded(l.now, e)
 }

@@ -96,7 +96,7 @@ func (g *Grid) Validate() error {
 		flag         string
 		words, known []string
 	}{
-		{"breaker", g.Breaker, []string{breakerOn, breakerOff}}, {"limit-mode", g.LimitModes, api.LimitModes()},
+		{"breaker", g.Breaker, []string{breakerOn, breakerOff}}, {"limit-mode", g.LimitModes, []string{api.LimitFixed, api.LimitAdaptive}},
 	} {
 		for _, word := range list.words {
 			if !slices.Contains(list.known, word) {

@@ -23,18 +23,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ Decider = (*admission.Controller)(nil)
 
-// fake is a Decider that says what it is told to say, and notes what it was asked. Unless it is still its revision
+// fake is a Decider that says what it is told to say, and notes what it was asked for. Unless it is still its revision
 // moves with each look.
 type fake struct {
-	first    chan struct{}
-	answer   api.Answer
-	status   api.Status
-	queue    api.Queue
-	holds    api.Holds
-	why      api.Why
-	breakers api.Breakers
-	err      error  // of changes
-	on       func() // called by IsReady
+	first  chan struct{}
+	answer api.Answer
+	status api.Status
+	why    api.Why
+	err    error  // of changes
+	on     func() // called by IsReady
 
 	still           bool
 	revision, reads atomic.Uint64 // reads of the status
@@ -45,19 +42,23 @@ type fake struct {
 	changes []string
 }
 
-// seen returns a fake with a first complete poll behind it.
+// seen returns a fake with a first complete poll behind it. Its status has lists that are nil and maps that lack words:
+// what is answered has all of them.
 func seen() *fake {
-	f := unseen()
+	f := &fake{first: make(chan struct{}), answer: api.Answer{Ready: true, Reason: api.ReasonGranted}, status: api.Status{
+		Mode: "enforce", Now: noon, View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.5, Polls: 7},
+		Slots: api.SlotsView{
+			Total:     api.Slots{Limit: 20, Occupied: 3, Free: 17, Leased: 1, Booting: 1, Waiting: 4},
+			Occupants: []api.Occupant{{Name: "metal3~a", Kind: "granted", Op: api.OpProvision, Counted: true, SinceSeconds: 3}},
+		},
+		Breakers: []api.Breaker{
+			{Scope: "group:rack1", State: "OPEN", TimeToRecovery: 840, Causes: []api.BreakerCause{{Text: "time-out", Count: 2}}},
+			{Scope: "ironic", State: "HALF_OPEN", Probes: 1, ProbeLimit: 2},
+		},
+		Warnings: []string{"one host is stuck"},
+	}}
 	close(f.first)
 	return f
-}
-
-func unseen() *fake {
-	status := exampleStatus()
-	return &fake{
-		first: make(chan struct{}), answer: api.Answer{Ready: true, Reason: api.ReasonGranted}, status: status, queue: exampleQueue(),
-		holds: exampleHolds(), breakers: api.Breakers{Enabled: true, Breakers: status.Breakers},
-	}
 }
 
 func (f *fake) IsReady(_ time.Time, ask api.Ask) api.Answer {
@@ -77,10 +78,10 @@ func (f *fake) asked() int {
 }
 
 func (f *fake) QueueOf(_ time.Time, query api.QueueQuery) api.Queue {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.queries = append(f.queries, query)
-	return f.queue
+	return api.Queue{Pools: []api.PoolQueue{
+		{Limit: 20, Waiting: 1, Hosts: []api.QueuedHost{{Position: 1, Name: "metal3~a", Tenant: "metal3", WaitedSeconds: 61}}}, {Pool: "rack1", Limit: 8},
+	}}
 }
 
 func (f *fake) Why(_ time.Time, namespace, name string) api.Why {
@@ -101,11 +102,16 @@ func (f *fake) Status(time.Time) api.Status {
 	return f.status
 }
 
-func (f *fake) View(time.Time) api.View         { return f.status.View }
-func (f *fake) Vacancy(time.Time) api.Answer    { return f.answer }
-func (f *fake) FirstPoll() <-chan struct{}      { return f.first }
-func (f *fake) Holds(time.Time) api.Holds       { return f.holds }
-func (f *fake) Breakers(time.Time) api.Breakers { return f.breakers }
+func (f *fake) View(time.Time) api.View      { return f.status.View }
+func (f *fake) Vacancy(time.Time) api.Answer { return f.answer }
+func (f *fake) FirstPoll() <-chan struct{}   { return f.first }
+func (f *fake) Holds(time.Time) api.Holds {
+	return api.Holds{Timeout: "48h", Hosts: []api.Hold{{Namespace: "metal3", Name: "a", NodeUUID: "u-1", Episode: "e-1", Held: true}}}
+}
+
+func (f *fake) Breakers(time.Time) api.Breakers {
+	return api.Breakers{Enabled: true, Breakers: f.status.Breakers}
+}
 
 func (f *fake) ReleaseHold(_ time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	f.changes = append(f.changes, "release "+namespace+"|"+name+"|"+episode)
@@ -113,47 +119,17 @@ func (f *fake) ReleaseHold(_ time.Time, namespace, name, episode string) (api.Re
 }
 
 func (f *fake) ResetBreaker(_ time.Time, scope string) (api.BreakerAnswer, error) {
-	return f.change("reset " + scope)
+	f.changes = append(f.changes, "reset "+scope)
+	return api.BreakerAnswer{Changed: true, Message: "is so", Breaker: f.status.Breakers[0]}, f.err
 }
 
-func (f *fake) TripBreaker(_ time.Time, scope string, d time.Duration) (api.BreakerAnswer, error) {
-	return f.change("trip " + scope + " " + d.String())
-}
-
-func (f *fake) change(what string) (api.BreakerAnswer, error) {
-	f.changes = append(f.changes, what)
-	return api.BreakerAnswer{Changed: true, Message: "is so", Breaker: f.breakers.Breakers[0]}, f.err
+func (f *fake) TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error) {
+	answer, err := f.ResetBreaker(now, scope)
+	f.changes = []string{"trip " + scope + " " + d.String()}
+	return answer, err
 }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-// The examples have lists that are nil and maps that lack words: what is answered has all of them.
-
-func exampleStatus() api.Status {
-	return api.Status{
-		Mode: "enforce", Now: noon, View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.5, Polls: 7},
-		Slots: api.SlotsView{
-			Total:     api.Slots{Limit: 20, Occupied: 3, Free: 17, Leased: 1, Booting: 1, Waiting: 4},
-			Occupants: []api.Occupant{{Name: "metal3~a", Kind: "granted", Op: api.OpProvision, Counted: true, SinceSeconds: 3}},
-		},
-		Sizing: api.Sizing{Boots: []api.BootTimes{{State: "wait call-back", Up: api.NewHistogram()}}},
-		Breakers: []api.Breaker{
-			{Scope: "group:rack1", State: "OPEN", TimeToRecovery: 840, Causes: []api.BreakerCause{{Text: "time-out", Count: 2}}},
-			{Scope: "ironic", State: "HALF_OPEN", Probes: 1, ProbeLimit: 2},
-		},
-		Warnings: []string{"one host is stuck"},
-	}
-}
-
-func exampleHolds() api.Holds {
-	return api.Holds{Timeout: "48h", Stage: "retry", Hosts: []api.Hold{{Namespace: "metal3", Name: "a", NodeUUID: "u-1", Episode: "e-1", Held: true}}}
-}
-
-func exampleQueue() api.Queue {
-	return api.Queue{Pools: []api.PoolQueue{
-		{Limit: 20, Waiting: 1, Hosts: []api.QueuedHost{{Position: 1, Name: "metal3~a", Tenant: "metal3", WaitedSeconds: 61}}}, {Pool: "rack1", Limit: 8},
-	}}
-}
 
 // made builds a Server around f.
 func made(t testing.TB, f Decider, change ...func(*Options)) *Server {
