@@ -51,9 +51,9 @@ func (l *loader) check() {
 	l.must(c.Leases.TTL >= 2*c.View.PollInterval, "must be at least 2 x %s", "leaseTtl", "pollInterval")
 	most := slices.Max(append(slices.Collect(maps.Values(c.Limits.Pools)), 0))
 	l.must(most <= c.Limits.Total, "must have no group above %s", "poolLimits", "maxConcurrentProvisioningHosts")
-	l.must(c.Limits.Pools["virtual-media"] == 0, "must not name virtual-media, which has %s", "poolLimits", "virtualMediaLimit")
+	l.must(c.Limits.Pools["virtual-media"] == 0, "must not name virtual-media: it has %s", "poolLimits", "virtualMediaLimit")
 	l.must(!elects || on, "needs IRONIC_THROTTLE_KUBERNETES=on", "leaderElect")
-	l.must(!c.Disruption.On() || on, "needs IRONIC_THROTTLE_KUBERNETES=on: plans are made of nodes, pods and machines", "disruption")
+	l.must(!c.Disruption.On() || on, "needs IRONIC_THROTTLE_KUBERNETES=on: it has nodes and machines", "disruption")
 	l.must(c.Holdoff.ConfigMap == "" || elects, "needs IRONIC_THROTTLE_LEADER_ELECT=true: the Lease says which replica "+
 		"writes the ConfigMap; one replica without it keeps its state in a file", "state")
 	l.must(!elects || c.Holdoff.File == "", "must be configmap:NAME with %s: another replica that becomes leader does not "+

@@ -110,7 +110,7 @@ func (a Access) CipherSuites() (ids []uint16) {
 	return ids
 }
 
-// OwnGateway reports whether a URL that BMO has for Ironic leads to a gateway beside it, or to where the manifests have one.
+// OwnGateway reports whether a URL that BMO has for Ironic leads to our gateway, or to where the manifests have one.
 func (c Config) OwnGateway(url string) bool {
 	return leadsTo(url, c.Gateway.Listen) || leadsTo(url, "127.0.0.1:6390")
 }

@@ -130,7 +130,8 @@ var rules = map[string]rule{
 	"name":       matching("a name of lower-case letters, digits, '-' and '.'", object),
 	"deployment": matching("the name of a Deployment, or its namespace, '/' and its name", `(`+namespace+`/)?`+object),
 	"quota":      matching("a whole percentage 0%..100% or a whole number of hosts 0..999999", `[0-9]{1,6}|[0-9]{1,2}%|100%`),
-	"media":      matching("exempt, counted, or a whole number 1..100000", `exempt|counted|true|false|0*[1-9][0-9]{0,4}|100000`),
+	"media": matching("exempt, counted, or a whole number 1..100000",
+		`exempt|counted|true|false|0*[1-9][0-9]{0,4}|100000`),
 	"url": reads("an http:// or https:// URL with a host and without query or fragment", func(text string) (string, bool) {
 		u, err := url.Parse(text)
 		return text, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, "?#")
@@ -151,8 +152,9 @@ var rules = map[string]rule{
 			all := list(text)
 			return all, len(Access{Ciphers: all}.CipherSuites()) == len(all)
 		}),
-	"budgets": {`whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as [{"nodes":"10%"},` +
-		`{"minReady":"2"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`, func(text string) (any, error) {
+	"budgets": {"whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
+		`[{"nodes":"10%"},{"minReady":"2"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h",` +
+		`"reasons":["Underutilized"]}]`, func(text string) (any, error) {
 		_, err := budget.Parse(text)
 		return text, err
 	}},
