@@ -42,37 +42,6 @@ func (w *wired) notSent() {
 	w.occupied(1)
 }
 
-func TestWhatIsNotDialedInTimeIsNotSent(t *testing.T) {
-	for what, row := range map[string]struct {
-		dialing time.Duration // 0: refused
-		leaves  bool          // its client, meanwhile
-		status  int
-	}{
-		"its client goes": {5 * time.Second, true, 0},
-		"too late":        {maxAge + time.Second, false, http.StatusConflict},
-		"refused":         {0, false, http.StatusBadGateway},
-	} {
-		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-			w.letIn()
-			w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
-			if row.dialing > 0 {
-				w.dialSlowly(row.dialing)
-			}
-			c := w.call(w.putText(0, ironic.TargetActive))
-			if row.leaves {
-				<-time.After(time.Second)
-				w.occupied(1) // it has its yes
-				_ = c.Close()
-				synctest.Wait()
-				w.occupied(0)
-			} else if got := c.want(row.status, maxAge).Header.Get(reasonHeader); (got == "starting") != (row.status == http.StatusConflict) {
-				w.Errorf("%s: refused for %q", what, got)
-			}
-			w.notSent()
-		})
-	}
-}
-
 // deadConn breaks at the first write after kill.
 type deadConn struct {
 	net.Conn
@@ -87,25 +56,41 @@ func (c deadConn) Write(p []byte) (int, error) {
 }
 
 // A kept connection may turn out dead, and net/http makes another one.
-func TestWhoGoesWhileIronicIsDialedAgainIsNotSent(t *testing.T) {
-	for _, late := range []bool{false, true} {
+func TestWhatIsNotDialedInTimeIsNotSent(t *testing.T) {
+	for what, row := range map[string]struct {
+		dialing time.Duration // 0: refused
+		leaves  bool          // its client, meanwhile
+		kept    bool          // there is a connection, which is dead
+		status  int
+	}{
+		"its client goes":        {5 * time.Second, true, false, 0},
+		"too late":               {maxAge + time.Second, false, false, http.StatusConflict},
+		"refused":                {0, false, false, http.StatusBadGateway},
+		"again, its client goes": {5 * time.Second, true, true, 0},
+		"again, too late":        {maxAge + time.Second, false, true, http.StatusConflict},
+	} {
 		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-			var kill atomic.Bool
-			w.back.wrap = func(nth int64, near net.Conn) net.Conn {
-				if nth == 1 {
-					return deadConn{near, &kill}
-				}
-				return near
+			w.letIn()
+			if row.kept {
+				var kill atomic.Bool
+				w.back.wrap = func(_ int64, near net.Conn) net.Conn { return deadConn{near, &kill} }
+				w.ask(getText("/v1/nodes"), http.StatusOK, 0) // makes it
+				w.back.wrap = nil
+				kill.Store(true)
 			}
-			w.ask(getText("/v1/nodes"), http.StatusOK, 0) // makes the first one
-			kill.Store(true)
-			w.dialSlowly(maxAge + time.Second)
+			w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
+			if row.dialing > 0 {
+				w.dialSlowly(row.dialing)
+			}
 			c := w.call(w.putText(0, ironic.TargetActive))
-			if late {
-				c.want(http.StatusConflict, maxAge)
-			} else {
+			if row.leaves {
 				<-time.After(time.Second)
+				w.occupied(1) // it has its yes
 				_ = c.Close()
+				synctest.Wait()
+				w.occupied(0)
+			} else if got := c.want(row.status, maxAge).Header.Get(reasonHeader); (got == "starting") != (row.status == http.StatusConflict) {
+				w.Errorf("%s: refused for %q", what, got)
 			}
 			w.notSent()
 		})

@@ -87,22 +87,6 @@ func TestTimeOutIs504AndUnknown(t *testing.T) {
 	})
 }
 
-func TestTheSamePUTTwiceAtOnceIsOneSlot(t *testing.T) {
-	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
-		s.put(0, "nothing")
-		defer s.fault(fakeironic.Fault{Trouble: fakeironic.SlowAfter, Delay: time.Second, Requests: "put"})()
-		first := make(chan reply)
-		go func() { first <- s.put(0, ironic.TargetActive) }()
-		<-time.After(100 * time.Millisecond)
-		s.put(0, ironic.TargetActive).want(http.StatusConflict) // by Ironic's own lock
-		(<-first).want(http.StatusAccepted)
-		if puts, _ := s.wire.sent(); puts != 3 {
-			t.Errorf("%d PUTs reached Ironic, want 3 with the first word", puts)
-		}
-		s.occupied(1)
-	})
-}
-
 func TestWhatCannotBeReadSurelyIsRefused(t *testing.T) {
 	play(t, options{limit: 10, nodes: 1}, func(s *stage) {
 		for _, path := range []string{

@@ -103,13 +103,6 @@ func TestRequestsReachIronicAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestAPrefixOfTheEndpointComesFirst(t *testing.T) {
-	below := func(o *gateway.Options) { o.Base = mustURL(t, "http://ironic/bare%2Fmetal") }
-	if got := playSeen(t, below, getText("/v1/nodes/a%7Eb")); got[0].URI != "/bare%2Fmetal/v1/nodes/a%7Eb" {
-		t.Errorf("URI %s", got[0].URI)
-	}
-}
-
 func TestAnswersAreStreamed(t *testing.T) {
 	var goOn chan struct{}
 	slow := func(http.Handler) http.Handler {
