@@ -30,8 +30,7 @@ var rooms = []room{
 	{"server, page, metrics", 2_100, []string{"internal/server", "internal/page", "internal/metrics"}},
 	{cluster, 3_300, []string{
 		"internal/kube", "internal/store", "internal/clusterhosts",
-		"internal/app/access.go", "internal/app/holds.go", "internal/app/kube.go", "internal/app/operator.go",
-		"internal/app/term.go",
+		"internal/app/kube.go", "internal/app/operator.go", "internal/app/term.go",
 	}},
 	{"planned work", 5_800, []string{
 		"pkg/disruption", "internal/planner",
