@@ -55,17 +55,13 @@ func (r *release) container(p program) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	image, err := mutate.Append(empty.Image, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.date}, CreatedBy: "hack/release"}})
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+		OS: "linux", Architecture: p.arch, Config: r.runs(), Created: v1.Time{Time: r.date}, RootFS: v1.RootFS{Type: "layers"},
+	})
 	if err != nil {
 		return nil, err
 	}
-	all, err := image.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	all = all.DeepCopy()
-	all.OS, all.Architecture, all.Config, all.Created = "linux", p.arch, r.runs(), v1.Time{Time: r.date}
-	return mutate.ConfigFile(image, all)
+	return mutate.Append(image, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.date}, CreatedBy: "hack/release"}})
 }
 
 // rootCertificates are Mozilla's, as the Go project packs them into a module: go.sum says which.

@@ -55,10 +55,7 @@ func run(ctx context.Context, args []string, epoch string) error {
 		return err
 	}
 	fmt.Printf("release %s, commit %s, %s\n", r.version, r.commit, r.date.Format(time.RFC3339))
-	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
-		return err
-	}
-	if err := r.notes(); err != nil {
+	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755), r.notes()); err != nil {
 		return err
 	}
 	for arch := range strings.SplitSeq(*arches, ",") {
@@ -66,10 +63,7 @@ func run(ctx context.Context, args []string, epoch string) error {
 			return err
 		}
 	}
-	if err := r.manifests(ctx); err != nil {
-		return err
-	}
-	if err := r.chart(); err != nil {
+	if err := errors.Join(r.manifests(ctx), r.chart()); err != nil {
 		return err
 	}
 	return r.checksums()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"debug/buildinfo"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
@@ -58,11 +56,16 @@ func (r *release) program(ctx context.Context, arch string) error {
 	if err != nil {
 		return err
 	}
-	return r.saveImage(arch, image)
+	tag, err := name.NewTag(r.image + ":" + r.version)
+	if err != nil {
+		return err
+	}
+	// As docker save does, for docker load, podman load and skopeo.
+	return tarball.WriteToFile(filepath.Join(r.out, r.name("_linux_"+arch+".image.tar")), tag, image)
 }
 
 // compile builds both binaries for one processor.
-func (r *release) compile(ctx context.Context, arch string) (p program, err error) {
+func (r *release) compile(ctx context.Context, arch string) (program, error) {
 	dir, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return program{}, err
@@ -75,18 +78,14 @@ func (r *release) compile(ctx context.Context, arch string) (p program, err erro
 	if _, err := r.output(ctx, buildEnv(arch), "go", args...); err != nil {
 		return program{}, err
 	}
-	p.arch = arch
-	if p.binary, err = os.ReadFile(file); err != nil {
+	binary, err := os.ReadFile(file)
+	lab, err2 := os.ReadFile(file + "-lab")
+	info, err3 := buildinfo.ReadFile(file)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return program{}, err
 	}
-	if p.lab, err = os.ReadFile(file + "-lab"); err != nil {
-		return program{}, err
-	}
-	info, err := buildinfo.Read(bytes.NewReader(p.binary))
-	if err == nil {
-		p.modules, err = r.findModules(ctx, arch, info)
-	}
-	return p, err
+	modules, err := r.findModules(ctx, arch, info)
+	return program{arch, binary, lab, modules}, err
 }
 
 // archive writes the tar.gz with both binaries and what a person needs beside it.
@@ -106,13 +105,4 @@ func (r *release) archive(p program) error {
 	}
 	packed, err := tarGz(files, r.date)
 	return errors.Join(err, r.write(r.name("_linux_"+p.arch+".tar.gz"), packed))
-}
-
-// saveImage writes an image as docker save does, for docker load, podman load and skopeo.
-func (r *release) saveImage(arch string, image v1.Image) error {
-	tag, err := name.NewTag(r.image + ":" + r.version)
-	if err != nil {
-		return err
-	}
-	return tarball.WriteToFile(filepath.Join(r.out, r.name("_linux_"+arch+".image.tar")), tag, image)
 }
