@@ -50,7 +50,7 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 			reset := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
 			}
-			return ask(cmd, p, *to, reset, anyWidth(statusview.BreakerChange))
+			return ask(cmd, p, *to, reset, statusview.BreakerChange)
 		},
 	}
 }
@@ -64,7 +64,7 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.TripBreaker(ctx, args[0], long)
 			}
-			return ask(cmd, p, *to, trip, anyWidth(statusview.BreakerChange))
+			return ask(cmd, p, *to, trip, statusview.BreakerChange)
 		},
 	}
 	cmd.Flags().DurationVar(&long, "for", 0, "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")

@@ -117,7 +117,7 @@ func (p *process) answer(
 		a, err := question(client, ctx)
 		ready = a.Ready
 		return a, err
-	}, anyWidth(func(a api.Answer) string { return statusview.Answer(a, effect(a)) }))
+	}, func(a api.Answer) string { return statusview.Answer(a, effect(a)) })
 	if err == nil && !ready {
 		err = cli.Exit(cli.No, nil)
 	}

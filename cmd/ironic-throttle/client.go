@@ -58,7 +58,7 @@ func (r remote) client() (*api.Client, error) {
 // ask puts a question to the throttle that to names, and shows the answer.
 func ask[T any](
 	cmd *cobra.Command, p *process, to remote,
-	question func(*api.Client, context.Context) (T, error), text func(answer T, width int) string,
+	question func(*api.Client, context.Context) (T, error), text func(T) string,
 ) error {
 	client, err := to.client()
 	if err != nil {
@@ -72,12 +72,7 @@ func ask[T any](
 	if p.JSON {
 		return p.PrintJSON(answer)
 	}
-	return p.Print(text(answer, p.Columns()))
-}
-
-// anyWidth shows text that a terminal may break where it wants.
-func anyWidth[T any](text func(T) string) func(T, int) string {
-	return func(answer T, _ int) string { return text(answer) }
+	return p.Print(text(answer))
 }
 
 // explain adds to the error of a throttle that could not be reached where it was looked

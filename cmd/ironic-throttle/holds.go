@@ -55,7 +55,7 @@ func (p *process) releaseCommand(to *remote) *cobra.Command {
 			release := func(client *api.Client, ctx context.Context) (api.ReleaseAnswer, error) {
 				return client.ReleaseHold(ctx, namespace, name, episode)
 			}
-			return ask(cmd, p, *to, release, anyWidth(statusview.Release))
+			return ask(cmd, p, *to, release, statusview.Release)
 		},
 	}
 	cmd.Flags().StringVar(&episode, "episode", "", "release this `failure` alone and no later one")

@@ -161,14 +161,14 @@ func (p *process) planHere(ctx context.Context, d *disruption.Document, f planFl
 }
 
 // shownPlan shows what was answered, if err is nil.
-func shownPlan[T any](p *process, answer T, err error, text func(T, int) string) error {
+func shownPlan[T any](p *process, answer T, err error, text func(T) string) error {
 	switch {
 	case err != nil:
 		return err
 	case p.JSON:
 		return p.PrintJSON(answer)
 	}
-	return p.Print(text(answer, p.Columns()))
+	return p.Print(text(answer))
 }
 
 // planError gives an error of the planner its code: that there is no such host is a no, and that

@@ -15,9 +15,9 @@ import (
 
 const statusHelp = `Shows what matters now: how many slots are taken, which hosts hold them and for how long, who is next,
 what failures stop, and warnings. -o wide adds the rest: version, address, age of the
-view, tenants, cluster, totals, nodes, in lines of any length. -o json is /v1/status.
+view, tenants, cluster, totals, nodes. -o json is /v1/status.
 
-A terminal gets one screen in lines of its width, a pipe all rows. With --watch it is
+A terminal gets one screen, a pipe all rows. With --watch it is
 shown again and again until it is interrupted, also while the throttle cannot be
 reached; with -o json as one line of JSON each.`
 
@@ -89,10 +89,7 @@ func (v *statusView) fetch(ctx context.Context, client *api.Client) (shown statu
 }
 
 func (v *statusView) text(shown statusview.Content) string {
-	if v.wide {
-		return statusview.Text(shown, 0)
-	}
-	return statusview.Text(shown, v.Columns())
+	return statusview.Text(shown, !v.wide && cli.Terminal(v.Stdout))
 }
 
 // repeat prints statuses until ctx ends; it returns the error of the last try, nil when the end came in between.

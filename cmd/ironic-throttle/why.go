@@ -34,7 +34,7 @@ func (p *process) whyCommand() *cobra.Command {
 				why, err := client.Why(ctx, namespace, name)
 				standing = why.Standing
 				return why, err
-			}, anyWidth(statusview.Why))
+			}, statusview.Why)
 			if err == nil && standing == api.StandingUnknown {
 				err = cli.Exit(cli.No, nil)
 			}

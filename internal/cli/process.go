@@ -20,7 +20,6 @@ import (
 type Process struct {
 	Stdout, Stderr io.Writer
 	JSON           bool // --output json
-	Width          int  // of the terminal; 0: that of Stdout
 }
 
 // Run runs the program of this process, and returns its exit code. SIGINT and SIGTERM end the context of the command;
@@ -64,19 +63,6 @@ func (p *Process) Print(text string) error {
 		return Exit(No, fmt.Errorf("output: %w", err))
 	}
 	return nil
-}
-
-// Columns is how wide the terminal is that shows Stdout; 0: it is none, and lines may have any length.
-func (p *Process) Columns() int {
-	f, ok := p.Stdout.(*os.File)
-	if p.Width > 0 || !ok {
-		return p.Width
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
 }
 
 // Terminal reports whether w is a terminal.

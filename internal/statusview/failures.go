@@ -10,12 +10,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const (
-	causeRows    = 5 // causes of a breaker that are shown
-	causeIndent  = 6
-	reasonIndent = 4
-)
-
 // failures says what failures stop now.
 func (p *page) failures(s api.Status) {
 	open := slices.DeleteFunc(slices.Clone(s.Breakers), func(b api.Breaker) bool { return b.State == "CLOSED" })
@@ -59,13 +53,13 @@ func poolText(p api.PoolFailures) string {
 }
 
 // Breakers returns b as text.
-func Breakers(b api.Breakers, width int) string {
-	p := &page{width: width}
+func Breakers(b api.Breakers) string {
+	p := &page{}
 	switch {
 	case !b.Enabled:
-		p.cut("there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false")
+		p.line("there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false")
 	case len(b.Breakers) == 0:
-		p.cut("nothing has happened yet that a breaker could count")
+		p.line("nothing has happened yet that a breaker could count")
 	}
 	t := newTable("SCOPE", "STATE", "FAILURES", "PROBES", "RECOVERY")
 	for _, x := range b.Breakers {
@@ -90,25 +84,21 @@ func Breakers(b api.Breakers, width int) string {
 
 // causes are why hosts of a scope failed, after an empty line.
 func (p *page) causes(b api.Breaker) {
-	if len(b.Causes) == 0 {
-		return
+	if len(b.Causes) > 0 {
+		p.line("")
+		p.line("causes in " + b.Scope)
 	}
-	p.cut("")
-	p.cut("causes in " + b.Scope)
-	for _, c := range b.Causes[:min(len(b.Causes), causeRows)] {
-		p.say(causeIndent, fmt.Sprintf("  %d x %s", c.Count, c.Text))
+	for _, c := range b.Causes {
+		p.line(fmt.Sprintf("  %d x %s", c.Count, c.Text))
 		if len(c.Hosts) > 0 {
-			p.cut(strings.Repeat(" ", causeIndent) + "such as " + strings.ReplaceAll(strings.Join(c.Hosts, ", "), "~", "/"))
+			p.line("      such as " + strings.ReplaceAll(strings.Join(c.Hosts, ", "), "~", "/"))
 		}
-	}
-	if more := len(b.Causes) - causeRows; more > 0 {
-		p.cut(fmt.Sprintf("  ... and %d causes more", more))
 	}
 }
 
 // Holds returns h as text: the failed hosts, each with its cause below it.
-func Holds(h api.Holds, width int) string {
-	p := &page{width: width}
+func Holds(h api.Holds) string {
+	p := &page{}
 	t := newTable("HOST", "KIND", "SINCE", "HELD", "EPISODE", "FAILURES")
 	held := 0
 	for _, x := range h.Hosts {
@@ -139,7 +129,7 @@ func Holds(h api.Holds, width int) string {
 	p.table(t, 0, "", func(i int) {
 		x := h.Hosts[i]
 		if why := slices.DeleteFunc([]string{x.State, x.Cause}, func(s string) bool { return s == "" }); len(why) > 0 {
-			p.say(reasonIndent, "  "+strings.Join(why, ": "))
+			p.line("  " + strings.Join(why, ": "))
 		}
 	})
 	return p.String()

@@ -3,40 +3,29 @@ package statusview
 import (
 	"fmt"
 	"math"
-	"regexp"
+	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// page collects lines of a terminal that is width characters wide; 0: they may have any length, as a pipe or a file gets
-// everything. What it is given is made harmless for a terminal.
+// page collects lines. What it is given is made harmless for a terminal, which breaks long lines itself.
 type page struct {
-	width int
-	text  strings.Builder
+	screen bool // it is to fit one: of many the first are shown
+	text   strings.Builder
 }
 
-const (
-	fieldIndent = 10 // where the text of a field begins
-	maxFolds    = 3  // lines into which a long text is broken
-	unfolded    = 20 // a width below which nothing is broken, only cut
-)
-
-// say adds text, broken at blanks where it is too long; all its lines but the first are indented.
-func (p *page) say(indent int, text string) {
-	for _, l := range fold(printable(text), p.width, indent) {
-		p.text.WriteString(l + "\n")
-	}
-}
+// line adds text as a line.
+func (p *page) line(text string) { p.text.WriteString(printable(text) + "\n") }
 
 // fieldf adds a text with a name before it.
 func (p *page) fieldf(name, format string, args ...any) {
-	p.say(fieldIndent, fmt.Sprintf("%-9s ", name)+fmt.Sprintf(format, args...))
+	p.line(fmt.Sprintf("%-9s ", name) + fmt.Sprintf(format, args...))
 }
 
-// fields adds n texts of one name, on a terminal the first ones.
+// fields adds n texts of one name, on a screen the first ones.
 func (p *page) fields(name string, n int, text func(i int) string) {
 	shown := min(n, p.most(sameLines))
 	for i := range shown {
@@ -47,56 +36,15 @@ func (p *page) fields(name string, n int, text func(i int) string) {
 	}
 }
 
-// most is n on a terminal; a pipe gets all.
+// most is n on a screen; else all are shown.
 func (p *page) most(n int) int {
-	if p.width == 0 {
+	if !p.screen {
 		return math.MaxInt
 	}
 	return n
 }
 
-// cut adds text as one line, of which what does not fit is cut off.
-func (p *page) cut(text string) { p.text.WriteString(clip(printable(text), p.width) + "\n") }
-
-// whole adds text as it is, however long: it can be pasted.
-func (p *page) whole(text string) { p.text.WriteString(printable(text) + "\n") }
-
 func (p *page) String() string { return p.text.String() }
-
-// columns is how wide text is on a terminal, as far as its letters are usual ones.
-func columns(text string) int { return utf8.RuneCountInString(text) }
-
-var uuid = regexp.MustCompile(`\b([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
-
-// shortUUIDs leaves of each UUID what tells one node from another.
-func shortUUIDs(text string) string { return uuid.ReplaceAllString(text, "$1…") }
-
-// fold makes text fit: UUIDs are shortened, then it is broken at blanks, and at last cut.
-func fold(text string, width, indent int) []string {
-	if width <= 0 || columns(text) <= width {
-		return []string{text}
-	}
-	var out []string
-	rest := shortUUIDs(text)
-	for columns(rest) > width && len(out) < maxFolds-1 && width >= unfolded {
-		letters := []rune(rest)
-		at := strings.LastIndex(string(letters[:width+1]), " ")
-		if strings.TrimSpace(rest[:max(at, 0)]) == "" { // one long word
-			at = len(string(letters[:width]))
-		}
-		out = append(out, rest[:at])
-		rest = strings.Repeat(" ", indent) + strings.TrimLeft(rest[at:], " ")
-	}
-	return append(out, clip(rest, width))
-}
-
-// clip cuts the end of text off that is beyond width.
-func clip(text string, width int) string {
-	if width <= 0 || columns(text) <= width {
-		return text
-	}
-	return string([]rune(text)[:width-1]) + "…"
-}
 
 // printable keeps foreign text from breaking a line or steering a terminal.
 func printable(text string) string {
@@ -106,6 +54,54 @@ func printable(text string) string {
 		}
 		return '?'
 	}, text)
+}
+
+// table lines up columns.
+type table struct {
+	rows [][]string // the header first
+}
+
+func newTable(header ...string) *table { return &table{rows: [][]string{header}} }
+
+// row adds a row; an empty cell is shown as "-".
+func (t *table) row(cells ...string) {
+	for i, cell := range cells {
+		if cells[i] = printable(cell); cell == "" {
+			cells[i] = "-"
+		}
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// table adds t after an empty line, without the columns that say nothing, and how many rows of what it leaves out; nothing
+// where it has no rows. Below each row stands what under adds; nil: nothing.
+func (p *page) table(t *table, hidden int, what string, under func(row int)) {
+	if len(t.rows) > 1 {
+		if p.text.Len() > 0 {
+			p.line("")
+		}
+		var text strings.Builder
+		w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+		for _, cells := range t.rows {
+			var shown []string
+			for i, cell := range cells { // the first column names the table
+				if i == 0 || slices.ContainsFunc(t.rows[1:], func(row []string) bool { return row[i] != "-" }) {
+					shown = append(shown, cell)
+				}
+			}
+			fmt.Fprintln(w, strings.Join(shown, "\t"))
+		}
+		_ = w.Flush() // a strings.Builder takes everything
+		for i, l := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+			p.line(strings.TrimRight(l, " "))
+			if i > 0 && under != nil {
+				under(i - 1)
+			}
+		}
+	}
+	if hidden > 0 {
+		p.line(fmt.Sprintf("... and %d %s more", hidden, what))
+	}
 }
 
 // age is a number of seconds as people read it.

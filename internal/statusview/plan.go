@@ -18,12 +18,12 @@ const (
 
 // Plan shows what could be released or provisioned again. Commands are never broken: they can be
 // pasted.
-func Plan(p api.Plan, width int) string {
-	out := &page{width: width}
+func Plan(p api.Plan) string {
+	out := &page{}
 	if p.Running != nil {
 		out.running(p.Running, p.MadeAt)
 	}
-	out.say(0, planHeadline(p))
+	out.line(planHeadline(p))
 	if p.Blocked != "" && len(p.Actions) > 0 { // else the headline says it
 		out.fieldf("blocked", "%s", p.Blocked)
 	}
@@ -61,7 +61,7 @@ func (p *page) running(r *api.PlanRunning, now time.Time) {
 	if r.Replacement != "" {
 		what += " by " + r.Replacement
 	}
-	p.say(0, fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, age(max(0, now.Sub(r.Since).Seconds()))))
+	p.line(fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, age(max(0, now.Sub(r.Since).Seconds()))))
 	if r.WaitsFor != "" {
 		p.fieldf("waits", "%s", r.WaitsFor)
 	}
@@ -71,9 +71,9 @@ func (p *page) running(r *api.PlanRunning, now time.Time) {
 	if r.Stuck && len(r.Hosts) > 0 {
 		p.fieldf("stuck", `this takes longer than it should: docs/planned-work.md, "When it is stuck". To end it:`)
 		namespace, name, _ := strings.Cut(r.Hosts[0], "/")
-		p.whole(fmt.Sprintf("    kubectl annotate bmh -n %s %s ironic-throttle.metal3.io/command-", namespace, name))
+		p.line(fmt.Sprintf("    kubectl annotate bmh -n %s %s ironic-throttle.metal3.io/command-", namespace, name))
 	}
-	p.cut("")
+	p.line("")
 }
 
 // planHeadline is the one thing that matters. All actions of a plan do the same.
@@ -148,14 +148,14 @@ func (p *page) actions(actions []api.PlanAction) {
 	p.table(t, 0, "", func(i int) {
 		p.action(actions[i])
 		if i < len(actions)-1 {
-			p.cut("")
+			p.line("")
 		}
 	})
 }
 
 // action is what stands below the row of an action.
 func (p *page) action(a api.PlanAction) {
-	say := func(text string) { p.say(len("  "), "  "+text) }
+	say := func(text string) { p.line("  " + text) }
 	var hosts, moves []string
 	for _, h := range a.Hosts {
 		hosts = append(hosts, h.Name)
@@ -182,17 +182,17 @@ func (p *page) action(a api.PlanAction) {
 		say("Run, in this order:")
 	}
 	for _, command := range a.Commands {
-		p.whole("    " + command)
+		p.line("    " + command)
 	}
 }
 
 // PlanExplanation shows why a host is a candidate, or not.
-func PlanExplanation(e api.PlanExplanation, width int) string {
-	p := &page{width: width}
-	p.say(0, e.Summary)
-	p.cut("")
+func PlanExplanation(e api.PlanExplanation) string {
+	p := &page{}
+	p.line(e.Summary)
+	p.line("")
 	for _, c := range e.Conditions {
-		p.say(len("yes "), fmt.Sprintf("%-3s %s: %s", yesNo(c.Met), c.Type, c.Message))
+		p.line(fmt.Sprintf("%-3s %s: %s", yesNo(c.Met), c.Type, c.Message))
 	}
 	return p.String()
 }

@@ -14,8 +14,8 @@ const QueueRows = 20
 const tenantRows = 5
 
 // Queue shows who waits as text.
-func Queue(q api.Queue, width int) string {
-	p := &page{width: width}
+func Queue(q api.Queue) string {
+	p := &page{}
 	for _, of := range q.Pools {
 		if of.Pool == "" || of.Waiting+of.Silent+of.Stopped > 0 {
 			text := cmp.Or(counted(of.Waiting, "waiting", of.Stopped, "stopped", of.Silent, "silent for too long"), "no host waits")

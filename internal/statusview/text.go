@@ -22,7 +22,7 @@ type Content struct {
 
 // What status shows on a terminal; a pipe gets all rows.
 const (
-	screen      = 24 // lines
+	lines       = 24 // of a screen
 	workingRows = 8
 	nextRows    = 5
 	leastRows   = 3 // of a table, however much is wrong
@@ -30,17 +30,17 @@ const (
 	tableLines  = 3 // an empty one, the header, and how many rows are left out
 )
 
-// Text returns c for a terminal of that many columns, so that it fits one screen; 0: nothing is cut or left out.
-func Text(c Content, width int) string {
-	p := &page{width: width}
-	p.say(0, c.Status.Headline)
+// Text returns c, so that it fits one screen, or whole.
+func Text(c Content, screen bool) string {
+	p := &page{screen: screen}
+	p.line(c.Status.Headline)
 	p.slots(c)
 	p.failures(c.Status)
 	p.rest(c)
 	if c.Wide {
 		p.wide(c)
 	}
-	left := screen - strings.Count(p.String(), "\n") - 2*tableLines
+	left := lines - strings.Count(p.String(), "\n") - 2*tableLines
 	working := max(leastRows, min(workingRows, left-nextRows))
 	next := max(leastRows, min(nextRows, left-working))
 	p.working(c, p.most(working))

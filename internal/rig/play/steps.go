@@ -177,7 +177,7 @@ func prints(s *stage, w *words) {
 	var c statusview.Content
 	s.read("/v1/status", &c.Status)
 	s.read("/v1/queue", &c.Queue)
-	if fault := lacks(statusview.Text(c, 0), w.takeExpected()); fault != "" {
+	if fault := lacks(statusview.Text(c, false), w.takeExpected()); fault != "" {
 		s.fail(fault)
 	}
 }
