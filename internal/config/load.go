@@ -177,12 +177,14 @@ func (l *loader) decode() {
 
 // fault tells what is wrong with the value of a setting, "" where it has none.
 func (l *loader) fault(key, value, rule string) {
-	what := named(key).names[0]
+	what, source := named(key).names[0], l.from[key]
 	if value != "" {
 		what += fmt.Sprintf("=%.100q", value)
+	} else if source == "default" {
+		source = "unset"
 	}
 	l.broken[key] = true
-	l.wrong(what, l.from[key], rule)
+	l.wrong(what, source, rule)
 }
 
 func (l *loader) wrong(what, source, rule string) {
