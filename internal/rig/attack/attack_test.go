@@ -34,13 +34,14 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 		t.Skip("it takes all of the machine: make attack")
 	}
 	const nodes, limit, hosts = 2000, 6, 12
+	product, lab := programs(t)
 	var ironic struct{ API string }
-	child.Serve(t, child.Command{Name: labBinary, Args: []string{
+	child.Serve(t, child.Command{Name: lab, Args: []string{
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", strconv.Itoa(nodes), "--namespaces", "3", "--speed", "1200",
 	}}, &ironic)
 	front := newFront(t, strings.TrimSuffix(ironic.API, "/v1"))
 	var at struct{ API, Gateway, Health, Metrics string }
-	p, log := child.Serve(t, child.Command{Name: binary, Args: []string{"serve"}, Env: child.ProductEnvironment(
+	p, log := child.Serve(t, child.Command{Name: product, Args: []string{"serve"}, Env: child.ProductEnvironment(
 		fmt.Sprintf("GOMEMLIMIT=%dMiB", most*9/10), // as the process sets it from its control group
 		"IRONIC_ENDPOINT="+front.URL, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0",
 		"MAX_CONCURRENT_PROVISIONING_HOSTS="+strconv.Itoa(limit),
@@ -54,7 +55,7 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 	fleet := newFleet(t, at.API, at.Gateway, ironic.API, hosts)
 	fleet.work(ctx, &all)
 	child.Await(t, 50*time.Millisecond, 5*time.Minute, "slot for every real host before the attack",
-		func() bool { return fleet.least() > 0 }, fleet.String)
+		func() bool { return least(fleet.counts()) > 0 }, fleet.String)
 	calm, err := p.Memory()
 	if err != nil {
 		t.Fatal(err)
@@ -64,27 +65,18 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 	begun := time.Now()
 	a := attackers{ctx: ctx, all: &all}
 	a.names(hostOf(t, at.API))
-	a.bodies(hostOf(t, at.Gateway), fleet.uuid(0), *slow)
+	a.bodies(hostOf(t, at.Gateway), fleet.hosts[0].UUID, *slow)
 	a.idle(*idle, hostOf(t, at.API), hostOf(t, at.Gateway), hostOf(t, at.Health), hostOf(t, at.Metrics))
 	all.Go(func() { front.turn(ctx) })
-	end := time.NewTimer(*lasts)
-	defer end.Stop()
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-wait:
-	for {
-		select {
-		case <-end.C:
-			break wait
-		case <-tick.C:
-			m, _ := p.Memory()
-			t.Logf("%.0f s: %s; %s; %s", time.Since(begun).Seconds(), m, &a, fleet)
-		case <-p.Done():
+	for time.Since(begun) < *lasts {
+		wait(ctx, min(time.Minute, *lasts))
+		if !p.Running() {
 			t.Fatalf("the process has ended: %v\n%s", p.Err(), log.Tail())
 		}
+		m, _ := p.Memory()
+		t.Logf("%.0f s: %s; %s; %s", time.Since(begun).Seconds(), m, &a, fleet)
 	}
 	// In the midst of it, hosts still get slots.
-	during := fleet.counts()
 	child.Await(t, 50*time.Millisecond, 10*time.Minute, "slot for every real host during the attack", func() bool {
 		for i, n := range fleet.counts() {
 			if n <= before[i] {
@@ -100,20 +92,12 @@ wait:
 	stop()
 	all.Wait()
 	t.Logf("attacked for %.0f s: %s, %.0f before; %s; %s", time.Since(begun).Seconds(), m, calm.Now, &a, fleet)
-	t.Logf("slots of real hosts: %d before, %d when the time was over", sum(before), sum(during))
 	if m.Most > most {
 		t.Errorf("%.0f MiB resident at most, want at most %d", m.Most, most)
 	}
 	if bad, all := fleet.unanswered.Load(), fleet.asks.Load(); bad > all/10 {
 		t.Errorf("%d of %d asks of real hosts were not answered", bad, all)
 	}
-}
-
-func sum(counts []int64) (n int64) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
 }
 
 func hostOf(t *testing.T, address string) string {

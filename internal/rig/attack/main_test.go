@@ -3,9 +3,6 @@
 package attack
 
 import (
-	"flag"
-	"fmt"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,32 +10,19 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// binary is the product and labBinary ironic-throttle-lab, built once for all tests.
-var binary, labBinary string
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// built runs the tests with the binary there.
-type built struct{ *testing.M }
-
-func (b built) Run() int {
-	flag.Parse()
-	if *lasts == 0 && *longRun == 0 {
-		return b.M.Run()
-	}
-	program, remove, err := child.BuildProduct()
+// programs builds the product and ironic-throttle-lab.
+func programs(t *testing.T) (product, lab string) {
+	t.Helper()
+	product, remove, err := child.BuildProduct()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		t.Fatal(err)
 	}
-	defer remove()
-	binary = program
-	program, removeLab, err := child.BuildLab()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	t.Cleanup(remove)
+	if lab, remove, err = child.BuildLab(); err != nil {
+		t.Fatal(err)
 	}
-	defer removeLab()
-	labBinary = program
-	return b.M.Run()
+	t.Cleanup(remove)
+	return product, lab
 }
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(built{m}) }
