@@ -205,10 +205,18 @@ func (w *World) free(n *node) *fault {
 	if f := w.reach(n); f != nil {
 		return f
 	}
-	if n.locked || n.fate.pinned {
+	if n.holder() != "" {
 		return lockedFault(n)
 	}
 	return nil
+}
+
+// holder is who holds the lock of n, or nothing.
+func (n *node) holder() string {
+	if n.locked || n.fate.pinned {
+		return hostname(n.conductor)
+	}
+	return ""
 }
 
 // maintain sets or ends the maintenance of n.
@@ -257,7 +265,7 @@ func (n *node) public() ironic.Node {
 	return ironic.Node{
 		UUID: n.uuid, Name: n.name, State: n.state, TargetState: n.target,
 		ProvisionUpdatedAt: isoTime(n.provUpdated, "+00:00"), AgentURL: n.agent,
-		AgentHeartbeat: isoTime(n.agentBeat, ""), Locked: n.locked || n.fate.pinned,
+		AgentHeartbeat: isoTime(n.agentBeat, ""), Locked: n.holder() != "",
 		ConductorGroup: n.group, BootInterface: n.boot,
 		Maintenance: n.maintenance, Fault: n.fault, LastError: n.lastError, InstanceUUID: n.instance,
 	}

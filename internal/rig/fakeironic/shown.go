@@ -33,48 +33,34 @@ var since = map[string]int{
 // stateFields are those of GET states.
 var stateFields = []string{"last_error", "power_state", "provision_state", "target_power_state", "target_provision_state", "provision_updated_at"}
 
+// shown is what the fields show that a node has beside those that users set.
+var shown = map[string]func(*node) any{
+	"uuid":                   func(n *node) any { return n.uuid },
+	"name":                   func(n *node) any { return text(n.name) },
+	"driver":                 func(n *node) any { return n.driver },
+	"conductor_group":        func(n *node) any { return n.group },
+	"boot_interface":         func(n *node) any { return n.boot },
+	"instance_uuid":          func(n *node) any { return text(n.instance) },
+	"target_provision_state": func(n *node) any { return text(string(n.target)) },
+	"provision_updated_at":   func(n *node) any { return text(isoTime(n.provUpdated, "+00:00")) },
+	"updated_at":             func(n *node) any { return text(isoTime(n.updated, "+00:00")) },
+	"created_at":             func(n *node) any { return text(isoTime(n.created, "+00:00")) },
+	"last_error":             func(n *node) any { return text(n.lastError) },
+	"fault":                  func(n *node) any { return text(n.fault) },
+	"maintenance":            func(n *node) any { return n.maintenance },
+	"maintenance_reason":     func(n *node) any { return text(n.reason) },
+	"power_state":            func(n *node) any { return text(n.power) },
+	"reservation":            func(n *node) any { return text(n.holder()) },
+	"driver_internal_info":   func(n *node) any { return n.internal() },
+}
+
 // value is what a field of n shows.
 func (c *call) value(n *node, field string) any {
-	switch field {
-	case "uuid":
-		return n.uuid
-	case "name":
-		return text(n.name)
-	case "driver":
-		return n.driver
-	case "conductor_group":
-		return n.group
-	case "boot_interface":
-		return n.boot
-	case "instance_uuid":
-		return text(n.instance)
-	case "provision_state":
+	if field == "provision_state" {
 		return c.state(n)
-	case "target_provision_state":
-		return text(string(n.target))
-	case "provision_updated_at":
-		return text(isoTime(n.provUpdated, "+00:00"))
-	case "updated_at":
-		return text(isoTime(n.updated, "+00:00"))
-	case "created_at":
-		return text(isoTime(n.created, "+00:00"))
-	case "last_error":
-		return text(n.lastError)
-	case "fault":
-		return text(n.fault)
-	case "maintenance":
-		return n.maintenance
-	case "maintenance_reason":
-		return text(n.reason)
-	case "power_state":
-		return text(n.power)
-	case "reservation":
-		if n.locked || n.fate.pinned {
-			return hostname(n.conductor)
-		}
-		return nil
-	case "driver_internal_info":
-		return n.internal()
+	}
+	if get := shown[field]; get != nil {
+		return get(n)
 	}
 	return n.setting(field)
 }
@@ -122,11 +108,11 @@ func (c *call) state(n *node) any {
 }
 
 func (c *call) members(n *node, fields []string) object {
-	shown := make(object, 0, len(fields)+1)
+	all := make(object, 0, len(fields)+1)
 	for _, field := range fields {
-		shown = append(shown, member{field, c.value(n, field)})
+		all = append(all, member{field, c.value(n, field)})
 	}
-	return shown
+	return all
 }
 
 // node is one node with its links, which come last.

@@ -58,14 +58,6 @@ var unheld = map[ironic.State]ironic.State{
 	ironic.DeployHold: ironic.DeployWait, ironic.CleanHold: ironic.CleanWait, ironic.ServiceHold: ironic.ServiceWait,
 }
 
-// heldStates are the states that a PUT leads to where Options.Hold is set; other targets leave the state as it is.
-var heldStates = map[ironic.Target]ironic.State{
-	ironic.TargetActive: ironic.Deploying, ironic.TargetRebuild: ironic.Deploying, ironic.TargetInspect: ironic.Inspecting,
-	ironic.TargetProvide: ironic.Cleaning, ironic.TargetClean: ironic.Cleaning, ironic.TargetDeleted: ironic.Deleting,
-	ironic.TargetRescue: ironic.Rescuing, ironic.TargetUnrescue: ironic.Unrescuing, ironic.TargetService: ironic.Servicing,
-	ironic.TargetManage: ironic.Manageable,
-}
-
 // SetProvision is PUT /v1/nodes/<ident>/states/provision without HTTP, at the newest API version. It returns Ironic's
 // status and, when that is not 202, its faultstring.
 func (w *World) SetProvision(now time.Time, ident string, target ironic.Target) (status int, faultstring string) {
@@ -93,7 +85,7 @@ func (w *World) provision(ident string, target ironic.Target, minor int) *fault 
 		return inMaintenance(n, "provisioning")
 	}
 	if first > w.opt.API.MaxMinor || !slices.Contains(from[verb], n.state) {
-		if n.locked || n.fate.pinned {
+		if n.holder() != "" {
 			return lockedFault(n)
 		}
 		return wrongState(n, target)
@@ -113,14 +105,20 @@ var noMaintenance = map[ironic.Target]string{
 	ironic.TargetClean: "cleaning", ironic.TargetRescue: "rescuing", ironic.TargetUnrescue: "unrescuing", ironic.TargetService: "servicing",
 }
 
-// hold takes a PUT in any state, without work of its own.
+// hold takes a PUT in any state: where work would begin, the node goes into its first state and stays there.
 func (w *World) hold(n *node, target, verb ironic.Target) *fault {
 	if from[verb] == nil {
 		return wrongState(n, target)
 	}
 	n.lastError = ""
-	if s := heldStates[verb]; s != "" && s != n.state {
-		w.setState(n, s)
+	to := n.state
+	if verb == ironic.TargetManage {
+		to = ironic.Manageable
+	} else if steps := w.plan(n, verb).steps; len(steps) > 0 {
+		to = steps[0].state
+	}
+	if to != n.state {
+		w.setState(n, to)
 	}
 	return nil
 }

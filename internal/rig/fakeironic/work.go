@@ -160,29 +160,14 @@ func (w *World) timeout(n *node) {
 	if n.booting {
 		w.boots.lost++
 	}
-	w.fail(n, timeoutText(n))
+	w.fail(n, "Timeout reached while waiting for callback for node "+n.uuid)
 }
 
 func failText(n *node) string {
-	switch failState(n.state) {
-	case ironic.DeployFailed:
+	if failState(n.state) == ironic.DeployFailed {
 		return "Failed to deploy: the agent on node " + n.uuid + " returned an error while writing the image."
-	case ironic.CleanFailed:
-		return "Agent returned error for clean step on node " + n.uuid + "."
-	case ironic.InspectFailed:
-		return "Failed to inspect hardware. Reason: unable to start inspection on node " + n.uuid + "."
 	}
-	return "The operation on node " + n.uuid + " failed."
-}
-
-func timeoutText(n *node) string {
-	switch n.state {
-	case ironic.CleanWait:
-		return "Timeout reached while cleaning the node. Please check if the ramdisk responsible for the cleaning is running on the node."
-	case ironic.InspectWait:
-		return "timeout reached while inspecting the node"
-	}
-	return "Timeout reached while waiting for callback for node " + n.uuid
+	return "The agent on node " + n.uuid + " returned an error."
 }
 
 // abort ends a wait state on request.
