@@ -8,8 +8,10 @@ package bmo
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -18,23 +20,28 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
-// The programs, there for all tests: hack/bmo/install.sh and hack/ironic/chroot.sh print
-// the folders, BMO_ASSETS and IRONIC_CHROOT name them.
-var (
-	product      string // the product
-	operatorPath string // the operator
-	chroot       string // where Ironic is installed
-)
+// assets is where hack/bmo/install.sh has put the operator, its plugins, and its CustomResourceDefinitions.
+var assets = os.Getenv("BMO_ASSETS")
 
-// cluster is the API server that all storms share; each takes namespaces of its own.
-var cluster *realkube.Kube
+var (
+	product string         // the product, built once for all storms
+	cluster *realkube.Kube // the API server that all storms share; each takes namespaces of its own
+)
 
 // prepared runs the tests with all of that there.
 type prepared struct{ *testing.M }
 
 func (p prepared) Run() int {
-	remove, err := prepare()
-	defer remove()
+	program, remove, err := child.BuildProduct()
+	if err == nil {
+		defer remove()
+		product = program
+		cluster, err = realkube.Start(context.Background())
+	}
+	if err == nil {
+		defer cluster.Stop()
+		err = cluster.InstallCRDs(context.Background(), filepath.Join(assets, "crds"))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -42,25 +49,51 @@ func (p prepared) Run() int {
 	return p.M.Run()
 }
 
-func prepare() (remove func(), err error) {
-	remove = func() {}
-	assets := os.Getenv("BMO_ASSETS")
-	operatorPath, chroot = filepath.Join(assets, "baremetal-operator"), os.Getenv("IRONIC_CHROOT")
-	if assets == "" || chroot == "" {
-		return remove, fmt.Errorf("BMO_ASSETS %q and IRONIC_CHROOT %q: must be what hack/bmo/install.sh and hack/ironic/chroot.sh print", assets, chroot)
-	}
-	if product, remove, err = child.BuildProduct(); err != nil {
-		return func() {}, err
-	}
-	if cluster, err = realkube.Start(context.Background(), realkube.Options{}); err != nil {
-		return remove, err
-	}
-	removeProduct := remove
-	remove = func() {
-		cluster.Stop()
-		removeProduct()
-	}
-	return remove, cluster.InstallCRDsFrom(context.Background(), filepath.Join(assets, "crds"))
+func TestMain(m *testing.M) { goleak.VerifyTestMain(prepared{m}) }
+
+// account makes a ServiceAccount that may do everything, and returns its kubeconfig. What
+// rights the throttle needs is tested in e2e/kube.
+func account(t *testing.T, namespace, name string) (kubeconfig string) {
+	t.Helper()
+	cluster.ApplyText(t, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %[1]s-%[2]s},
+		roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin},
+		subjects: [{kind: ServiceAccount, name: %[2]s, namespace: %[1]s}]}`, namespace, name))
+	return cluster.Kubeconfig(t, namespace, name, "")
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(prepared{m}) }
+// addresses are free ones on loopback, to come back to.
+func addresses(t *testing.T, n int) (all []string) {
+	t.Helper()
+	ports, err := child.FreePorts(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range ports {
+		all = append(all, fmt.Sprintf("%s:%d", child.Loopback, port))
+	}
+	return all
+}
+
+// operate runs the operator as it was released, for some namespaces, until the test ends,
+// and returns once it is ready. With a throttle its provisioner asks there.
+func operate(t *testing.T, endpoint, throttle string, namespaces []string, limit, workers int) {
+	t.Helper()
+	health := addresses(t, 1)[0]
+	args := []string{"--health-addr", health, "--metrics-addr", "0", "--webhook-port", "0"}
+	if throttle != "" {
+		args = append(args, "--provisioner", "throttled")
+	}
+	p, log := child.Run(t, child.Command{Name: filepath.Join(assets, "baremetal-operator"), Args: args, Env: []string{
+		"PATH=/usr/bin:/bin", "HOME=/nonexistent", "KUBECONFIG=" + account(t, namespaces[0], "operator"),
+		"POD_NAMESPACE=" + namespaces[0], "WATCH_NAMESPACE=" + strings.Join(namespaces, ","),
+		"IRONIC_ENDPOINT=" + endpoint + "/v1/", "METAL3_AUTH_ROOT_DIR=/nonexistent",
+		"IRONIC_CACERT_FILE=/nonexistent", "IRONIC_CLIENT_CERT_FILE=/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE=/nonexistent",
+		"DEPLOY_KERNEL_URL=http://127.0.0.1:9/kernel", "DEPLOY_RAMDISK_URL=http://127.0.0.1:9/ramdisk",
+		"PROVISIONER_PLUGIN_DIR=" + filepath.Join(assets, "plugins"), "IRONIC_THROTTLE_URL=" + throttle,
+		fmt.Sprintf("PROVISIONING_LIMIT=%d", limit), fmt.Sprintf("BMO_CONCURRENCY=%d", workers),
+	}})
+	child.Await(t, step, patience, "operator that is ready", func() bool {
+		code, _ := child.Send(t.Context(), http.MethodGet, "http://"+health+"/readyz", "")
+		return code == http.StatusOK || !p.Running()
+	}, log.Tail)
+}

@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -23,19 +25,29 @@ const (
 	hostsOfAStorm, limit, workers = 12, 3, 8
 	farAbove                      = 1000            // PROVISIONING_LIMIT of an operator that is not to limit itself
 	patience                      = 5 * time.Minute // in which nothing changes
+	step                          = 500 * time.Millisecond
 )
 
 // A storm is a real operator, a real Ironic whose hardware is pretended, and the product between them.
 type storm struct {
 	*testing.T
-	ironic     *realironic.Ironic
-	truth      *realironic.Truth
-	throttle   *throttle
-	namespaces []string
-	hosts      []host
-	deleted    []host
-	since      time.Time // the begin of the phase
+	ironic      *realironic.Ironic
+	truth       *realironic.Truth
+	throttle    *child.Throttle
+	environment []string // of the throttle, with the same addresses through all of its lives
+	namespaces  []string
+	hosts       []host
+	deleted     []host
+	since       time.Time // the begin of the phase
 }
+
+// host is one of a storm.
+type host struct{ namespace, name string }
+
+func (h host) String() string { return h.namespace + "/" + h.name }
+
+// object names its BareMetalHost.
+func (h host) object() *unstructured.Unstructured { return realkube.Host(h.namespace, h.name) }
 
 // A phase is what all hosts are to do, where they come to, and what strikes meanwhile, once a third has begun.
 type phase struct {
@@ -45,9 +57,24 @@ type phase struct {
 }
 
 var phases = []phase{
-	{"inspect", "available", func(s *storm, n int, h host) { register(s.T, n, h) }, (*storm).killThrottle},
-	{"provision", "provisioned", func(s *storm, _ int, h host) { setImage(s.T, h, true) }, (*storm).deleteWaiting},
-	{"deprovision", "available", func(s *storm, _ int, h host) { setImage(s.T, h, false) }, (*storm).killThrottle},
+	{"inspect", "available", (*storm).register, (*storm).killThrottle},
+	{"provision", "provisioned", func(s *storm, _ int, h host) {
+		cluster.Merge(s.T, h.object(), `{"spec": {"image": {"url": "http://127.0.0.1:9/image.qcow2", "format": "qcow2",
+			"checksum": "`+strings.Repeat("0a", 32)+`", "checksumType": "sha256"}}}`)
+	}, (*storm).deleteWaiting},
+	{"deprovision", "available", func(s *storm, _ int, h host) { cluster.Merge(s.T, h.object(), `{"spec": {"image": null}}`) }, (*storm).killThrottle},
+}
+
+// register makes the secret of a BMC and the BareMetalHost. The address is nobody's: Ironic
+// only pretends to speak to it.
+func (s *storm) register(n int, h host) {
+	s.Helper()
+	cluster.ApplyText(s.T, fmt.Sprintf(`
+{apiVersion: v1, kind: Secret, metadata: {name: %[2]s-bmc, namespace: %[1]s}, stringData: {username: admin, password: none}}
+---
+{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: %[2]s, namespace: %[1]s},
+ spec: {online: true, bootMACAddress: "52:54:00:00:00:%02[3]x", automatedCleaningMode: metadata,
+  bmc: {address: "ipmi://127.0.0.1:%[4]d", credentialsName: %[2]s-bmc}}}`, h.namespace, h.name, n, 40000+n))
 }
 
 // TestStormThroughTheGateway: an operator that knows nothing of the throttle. Never more nodes work than the
@@ -57,7 +84,7 @@ func TestStormThroughTheGateway(t *testing.T) { play(t, false) }
 
 // TestStormWithThePlugin is the same with an operator that asks.
 func TestStormWithThePlugin(t *testing.T) {
-	if _, err := os.Stat(filepath.Join(plugins(), "throttled-provisioner.so")); err != nil {
+	if _, err := os.Stat(filepath.Join(assets, "plugins", "throttled-provisioner.so")); err != nil {
 		t.Skipf("make plugin, and a BMO_ASSETS with it and its operator: %v", err)
 	}
 	play(t, true)
@@ -66,66 +93,104 @@ func TestStormWithThePlugin(t *testing.T) {
 func play(t *testing.T, asks bool) {
 	s := raise(t, asks)
 	for _, p := range phases {
-		begun := time.Now()
-		s.since = begun
+		s.since = time.Now()
 		for n, h := range s.hosts {
 			p.begin(s, n, h)
 		}
 		s.finish(p)
-		t.Logf("%s: %.0f s, at most %d nodes busy at once", p.name, time.Since(begun).Seconds(), s.peak())
+		t.Logf("%s: %.0f s, at most %d nodes busy at once", p.name, time.Since(s.since).Seconds(), s.peak())
 	}
 	if peak := s.peak(); peak != limit {
 		t.Errorf("at most %d nodes were busy at once, want the limit %d: no more, and all slots used", peak, limit)
 	}
 }
 
-// raise starts everything that a storm needs. Hosts come with the first phase.
+// raise starts everything that a storm needs. Hosts come with the first phase: two thirds in one namespace, the rest in
+// another.
 func raise(t *testing.T, asks bool) *storm {
 	t.Helper()
-	s := &storm{T: t}
+	s := &storm{T: t, namespaces: []string{cluster.Namespace(t, "a"), cluster.Namespace(t, "b")}}
+	for i := range hostsOfAStorm {
+		s.hosts = append(s.hosts, host{s.namespaces[min(1, i/(hostsOfAStorm*2/3))], fmt.Sprintf("host-%03d", i)})
+	}
 	span := func(least, most float64) realironic.Span {
 		return realironic.Span{Least: time.Duration(least * float64(time.Second)), Most: time.Duration(most * float64(time.Second))}
 	}
 	hardware := realironic.Hardware{Inspect: span(3, 5), Clean: span(1.5, 2.5), Deploy: span(5, 6.5)}
 	var err error
-	if s.ironic, err = realironic.Start(t.Context(), realironic.Options{Root: chroot, Hardware: &hardware}); err != nil {
+	if s.ironic, err = realironic.Start(t.Context(), realironic.Options{Root: realironic.Chroot(), Hardware: &hardware}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.ironic.Stop)
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("Ironic's API:\n%s\nconductor:\n%s", child.TailFile(filepath.Join(s.ironic.Dir, "api.log")),
-				child.TailFile(filepath.Join(s.ironic.Dir, "conductor.log")))
+		for _, log := range []string{"api.log", "conductor.log"} {
+			if t.Failed() {
+				t.Logf("Ironic's %s:\n%s", log, child.TailFile(filepath.Join(s.ironic.Dir, log)))
+			}
 		}
 	})
 	if s.truth, err = s.ironic.WatchTruth(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.truth.Stop)
-	for _, prefix := range []string{"a", "b"} {
-		name, err := cluster.Namespace(t.Context(), prefix, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.namespaces = append(s.namespaces, name)
+	at := addresses(t, 2)
+	s.environment = []string{
+		"IRONIC_ENDPOINT=" + s.ironic.URL + "/v1/", "KUBECONFIG=" + account(t, s.namespaces[0], "throttle"),
+		"POD_NAMESPACE=" + s.namespaces[0], "POD_NAME=throttle", "WATCH_NAMESPACE=" + strings.Join(s.namespaces, ","),
+		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", limit), fmt.Sprintf("BMO_CONCURRENCY=%d", workers),
+		"IRONIC_THROTTLE_KUBERNETES=on", "IRONIC_THROTTLE_LINGER=15s",
+		"IRONIC_THROTTLE_LISTEN_ADDRESS=" + at[0], "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=" + at[1],
 	}
-	s.hosts = newHosts(s.namespaces, hostsOfAStorm)
-	s.throttle = newThrottle(t, s.ironic.URL, s.namespaces)
-	s.throttle.start()
-	endpoint, throttle := s.throttle.gateway, ""
+	s.start()
+	endpoint, throttle := s.throttle.At.Gateway, ""
 	if asks {
-		endpoint, throttle = s.ironic.URL, s.throttle.api
+		endpoint, throttle = s.ironic.URL, s.throttle.At.API
 	}
 	operate(t, endpoint, throttle, s.namespaces, farAbove, workers)
 	return s
+}
+
+// start begins a life of the throttle, and returns when it decides.
+func (s *storm) start() {
+	s.Helper()
+	s.throttle = child.ServeThrottle(s.T, product, s.environment...).Settled()
+	child.Await(s.T, step, patience, "throttle that is ready", s.throttle.Ready, s.throttle.Log.Tail)
+}
+
+// killThrottle is kill -9, and a start at the same addresses.
+func (s *storm) killThrottle() {
+	s.throttle.Kill()
+	s.start()
+}
+
+// shown is what a BareMetalHost shows.
+type shown struct {
+	state, message string
+	errors         int64
+}
+
+// shows are the BareMetalHosts, by namespace/name.
+func (s *storm) shows() map[string]shown {
+	s.Helper()
+	all := map[string]shown{}
+	for _, namespace := range s.namespaces {
+		for _, o := range cluster.List(s.T, "metal3.io/v1alpha1", "BareMetalHostList", namespace) {
+			var h shown
+			h.state, _, _ = unstructured.NestedString(o.Object, "status", "provisioning", "state")
+			h.message, _, _ = unstructured.NestedString(o.Object, "status", "errorMessage")
+			h.errors, _, _ = unstructured.NestedInt64(o.Object, "status", "errorCount")
+			all[namespace+"/"+o.GetName()] = h
+		}
+	}
+	return all
 }
 
 // finish waits until all hosts are at their goal, as long as something changes, and lets the phase's fault strike.
 func (s *storm) finish(p phase) {
 	s.Helper()
 	last, before, struck := time.Now(), "", false
-	err := child.Every(s.Context(), 500*time.Millisecond, func() (bool, error) {
-		shown := hosts(s.T, s.namespaces)
+	err := child.Every(s.Context(), step, func() (bool, error) {
+		shown := s.shows()
 		if now := fmt.Sprint(shown, len(s.truth.Changes())); now != before {
 			last, before = time.Now(), now
 		}
@@ -188,51 +253,45 @@ func (s *storm) begun() map[string]bool {
 	return begun
 }
 
-// killThrottle is kill -9, and a start at the same addresses.
-func (s *storm) killThrottle() {
+// queued are the nodes of the hosts that wait, by name.
+func (s *storm) queued() map[string]bool {
 	s.Helper()
-	s.throttle.process.Kill()
-	s.throttle.start()
+	queue, err := s.throttle.Client.Queue(s.Context(), api.QueueQuery{Limit: 1000})
+	if err != nil {
+		s.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, p := range queue.Pools {
+		for _, h := range p.Hosts {
+			all[h.Name] = true
+		}
+	}
+	return all
 }
 
-// deleteWaiting deletes the BareMetalHosts of two that wait for their turn, the last of the queue. They leave the
-// queue as soon as they are gone; the operator keeps a deleted one until it has taken it out of Ironic.
+// deleteWaiting deletes the BareMetalHosts of two that wait for their turn, the last of the queue. The operator keeps a
+// deleted one until it has taken it out of Ironic; then it leaves the queue.
 func (s *storm) deleteWaiting() {
 	s.Helper()
-	const some, within = 2, time.Minute
-	var gone []host
-	child.Await(s.T, 500*time.Millisecond, patience, "hosts that wait", func() bool {
-		begun, queued := s.begun(), s.throttle.queued()
-		gone = nil
+	node := func(h host) string { return h.namespace + "~" + h.name }
+	child.Await(s.T, step, patience, "hosts that wait", func() bool {
+		begun, queued := s.begun(), s.queued()
+		s.deleted = nil
 		for _, h := range slices.Backward(s.hosts) {
-			if len(gone) < some && !begun[h.node()] && queued[h.String()] {
-				gone = append(gone, h)
+			if len(s.deleted) < 2 && !begun[node(h)] && queued[node(h)] {
+				s.deleted = append(s.deleted, h)
 			}
 		}
-		return len(gone) == some
-	}, func() string { return fmt.Sprint(gone) })
-	for _, h := range gone {
+		return len(s.deleted) == 2
+	}, func() string { return fmt.Sprint(s.deleted) })
+	for _, h := range s.deleted {
 		s.hosts = slices.DeleteFunc(s.hosts, func(other host) bool { return other == h })
-		s.deleted = append(s.deleted, h)
-		if err := cluster.Hosts(h.namespace).Delete(s.Context(), h.name, metav1.DeleteOptions{}); err != nil {
+		if err := cluster.Client.Delete(s.Context(), h.object()); err != nil {
 			s.Fatal(err)
 		}
 	}
-	there := time.Now()
-	child.Await(s.T, 500*time.Millisecond, patience, "deleted hosts gone from the queue", func() bool {
-		queued, shown := s.throttle.queued(), hosts(s.T, s.namespaces)
-		left := 0
-		for _, h := range gone {
-			if _, is := shown[h.String()]; is {
-				there = time.Now()
-			}
-			if queued[h.String()] {
-				left++
-			}
-		}
-		return left == 0
-	}, func() string { return fmt.Sprint(s.throttle.queued()) })
-	if late := time.Since(there); late > within {
-		s.Errorf("deleted hosts were in the queue for %s longer than in the cluster, want %s at most", late, within)
-	}
+	child.Await(s.T, step, patience, "deleted hosts gone from the queue", func() bool {
+		queued := s.queued()
+		return !slices.ContainsFunc(s.deleted, func(h host) bool { return queued[node(h)] })
+	}, func() string { return fmt.Sprint(s.queued()) })
 }

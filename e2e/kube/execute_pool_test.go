@@ -278,9 +278,7 @@ func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string
 		mayGetKubeconfig(t, ns)
 		holdKubeconfig(t, ns, kubeconfig)
 	}
-	if err := nodes.Account(t.Context(), ns, "default"); err != nil {
-		t.Fatal(err)
-	}
+	nodes.Token(t, ns, "default") // makes the account
 	if err := m.Start(t.Context(), 3, free); err != nil {
 		t.Fatal(err)
 	}
@@ -296,9 +294,7 @@ func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string
 		}
 		m.ironic.With(func(now time.Time, w *fakeironic.World) { _, err = w.CreateNode(now, spec) })
 		for key, value := range map[string]string{"watts-busy": watts, "watts-idle": watts, "class": "one"} {
-			if err := cluster.Annotate(t.Context(), ns, h.Name, "ironic-throttle.metal3.io/"+key, value); err != nil {
-				t.Fatal(err)
-			}
+			cluster.Merge(t, realkube.Host(ns, h.Name), `{"metadata": {"annotations": {"ironic-throttle.metal3.io/`+key+`": "`+value+`"}}}`)
 		}
 	}
 	m.guard("machine-0", "0")

@@ -108,11 +108,7 @@ func TestServeIsKilledWhileItReleases(t *testing.T) {
 func TestServeIsKilledWhileItReplaces(t *testing.T) {
 	t.Parallel()
 	far := workloads(t)
-	way, err := far.Proxy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(way.Stop)
+	way := far.Proxy(t)
 	m := playMortal(t, "planner-execute", far, way.URL, 1)
 	m.guard("machine-1", "0")
 	m.guard("machine-1", "1")

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 )
 
 // TestThePodGuard: the throttle may patch pods, and by the policy of high-availability changes
@@ -18,34 +21,33 @@ import (
 func TestThePodGuard(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "guard")
-	deploy(t, ns, rights(t, highAvailability, ns))
-	makePod(t, ns, "throttle")
-	makePod(t, ns, "bmo")
-	patch := func(name, body string, as *kubernetes.Clientset) error {
+	c, err := kube.Connect(kube.Options{Kubeconfig: deploy(t, ns, rights(t, highAvailability, ns)), Namespace: ns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := func(name string) *core.Pod { return &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}} }
+	patch := func(as client.Client, name, body string) error {
 		how := types.MergePatchType
 		if strings.HasPrefix(body, "[") {
 			how = types.JSONPatchType
 		}
-		_, err := as.CoreV1().Pods(ns).Patch(t.Context(), name, how, []byte(body), metav1.PatchOptions{})
-		return err
+		return as.Patch(t.Context(), pod(name), client.RawPatch(how, []byte(body)))
 	}
-	if err := patch("bmo", `{"metadata": {"labels": {"app.kubernetes.io/name": "bmo"}}}`, asAdministrator(t)); err != nil {
-		t.Fatal(err)
-	}
-	throttle, err := kubernetes.NewForConfig(as(t, ns, account))
-	if err != nil {
+	makePod(t, ns, "throttle")
+	makePod(t, ns, "bmo")
+	if err := patch(cluster.Client, "bmo", `{"metadata": {"labels": {"app.kubernetes.io/name": "bmo"}}}`); err != nil {
 		t.Fatal(err)
 	}
 	const (
-		on    = `{"metadata": {"labels": {"` + leaderLabel + `": "leader"}, "annotations": {"` + deletionCost + `": "100"}}}`
-		off   = `{"metadata": {"labels": {"` + leaderLabel + `": null}, "annotations": {"` + deletionCost + `": null}}}`
+		cost  = `"controller.kubernetes.io/pod-deletion-cost"`
+		on    = `{"metadata": {"labels": {"` + leaderLabel + `": "leader"}, "annotations": {` + cost + `: "100"}}}`
+		off   = `{"metadata": {"labels": {"` + leaderLabel + `": null}, "annotations": {` + cost + `: null}}}`
 		image = `[{"op": "replace", "path": "/spec/containers/0/image", "value": "evil"}]`
 	)
 	var last error
 	denied := func(name, body string) bool {
-		err := patch(name, body, throttle)
-		last = err
-		return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'ironic-throttle-pods'")
+		last = patch(c.Client, name, body)
+		return last != nil && strings.Contains(last.Error(), "ValidatingAdmissionPolicy 'ironic-throttle-pods'")
 	}
 	tries := 0
 	await(t, "policy in force", func() bool {
@@ -53,7 +55,7 @@ func TestThePodGuard(t *testing.T) {
 		return denied("throttle", fmt.Sprintf(`{"metadata": {"labels": {"tries": "%d"}}}`, tries))
 	}, func() string { return fmt.Sprint(last) })
 	for _, body := range []string{on, on, off, off} {
-		if err := patch("throttle", body, throttle); err != nil {
+		if err := patch(c.Client, "throttle", body); err != nil {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -73,10 +75,10 @@ func TestThePodGuard(t *testing.T) {
 			t.Errorf("%s: it is not denied: %v", what, last)
 		}
 	}
-	if err := throttle.CoreV1().Pods(ns).Delete(t.Context(), "bmo", metav1.DeleteOptions{}); !errors.IsForbidden(err) {
+	if err := c.Client.Delete(t.Context(), pod("bmo")); !errors.IsForbidden(err) {
 		t.Errorf("delete: %v", err)
 	}
-	if err := patch("throttle", image, asAdministrator(t)); err != nil {
+	if err := patch(cluster.Client, "throttle", image); err != nil {
 		t.Errorf("others are held to it: %v", err)
 	}
 }

@@ -110,9 +110,7 @@ func holdKubeconfig(t *testing.T, ns string, kubeconfig []byte) {
 	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"value": base64.StdEncoding.EncodeToString(kubeconfig)}}}
 	secret.SetNamespace(ns)
 	secret.SetName("c-kubeconfig")
-	if _, err := cluster.Apply(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
+	cluster.Apply(t, secret)
 }
 
 // planOf waits for a plan that is as wanted.
@@ -134,11 +132,7 @@ func (p *throttle) planOf(what string, wanted func(api.Plan) bool) (plan api.Pla
 func TestThePlanOfAWorkloadCluster(t *testing.T) {
 	t.Parallel()
 	far := workloads(t)
-	network, err := far.Proxy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(network.Stop)
+	network := far.Proxy(t)
 	m := playMortal(t, "planner", far, "", 0)
 	ns, p := m.Namespace, m.lives()
 	away := func(why string) {

@@ -3,11 +3,9 @@
 package kube
 
 import (
-	"encoding/base64"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,48 +14,27 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
-	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-// right is one verb on one resource in a role of the manifests.
-type right struct {
-	role                  string // its name
-	group, resource, verb string
-}
-
-// String is also the key of works.
-func (r right) String() string {
-	text := strings.TrimPrefix(r.group+"/", "/") + r.resource + " " + r.verb
-	if r.resource == "configmaps" && r.role == "ironic-throttle-operator" {
-		text += " of BMO"
-	}
-	return text
-}
-
-// rightsIn lists what the roles among the objects allow in the API of Kubernetes.
-func rightsIn(objects []*unstructured.Unstructured) (all []right) {
+// given lists what the roles among the objects allow in the API of Kubernetes, as "group/resource verb".
+func given(objects []*unstructured.Unstructured) (all []string) {
 	for _, o := range objects {
 		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
 		for _, rule := range rules {
-			all = append(all, rightsOf(o.GetName(), rule)...)
-		}
-	}
-	return all
-}
-
-func rightsOf(role string, rule any) (all []right) {
-	for _, group := range texts(rule, "apiGroups") {
-		for _, resource := range texts(rule, "resources") {
-			for _, verb := range texts(rule, "verbs") {
-				all = append(all, right{role, group, resource, verb})
+			for _, group := range texts(rule, "apiGroups") {
+				for _, resource := range texts(rule, "resources") {
+					for _, verb := range texts(rule, "verbs") {
+						all = append(all, group+"/"+resource+" "+verb)
+					}
+				}
 			}
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func texts(rule any, field string) []string {
@@ -65,221 +42,192 @@ func texts(rule any, field string) []string {
 	return found
 }
 
-// without takes one right away, from all roles that give it: API and metrics each have one for asking who somebody is.
-func without(t *testing.T, objects []*unstructured.Unstructured, gone right) {
+// asked reads of the API server's audit log what the throttle of a namespace has asked for, and what it was refused.
+func asked(t *testing.T, namespace string) (all, refused []string) {
 	t.Helper()
-	taken := 0
-	for _, o := range objects {
-		rules, has, _ := unstructured.NestedSlice(o.Object, "rules")
-		kept := []any{}
-		for _, rule := range rules {
-			each := rightsOf(o.GetName(), rule)
-			if len(each) == 0 {
-				kept = append(kept, rule) // of URLs
-			}
-			for _, r := range each {
-				if r.String() == gone.String() {
-					taken++
-					continue
-				}
-				one := maps.Clone(rule.(map[string]any))
-				one["apiGroups"], one["resources"], one["verbs"] = []any{r.group}, []any{r.resource}, []any{r.verb}
-				kept = append(kept, one)
-			}
-		}
-		if has {
-			o.Object["rules"] = kept
-		}
-	}
-	if taken == 0 {
-		t.Fatalf("nobody gives %s", gone)
-	}
-}
-
-// scene is a throttle that uses all its rights: of three hosts the first to work fails, the
-// others wait, and somebody looks at its status.
-type scene struct {
-	*throttle
-	ironic    *fakeIronic
-	namespace string
-	hosts     []realkube.Host
-	failed    string // node of the host that has failed; empty: none yet
-	looker    *api.Client
-	last      api.Status
-	lookError error
-}
-
-func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructured) *scene {
-	t.Helper()
-	n := &scene{ironic: serveIronic(t, 24*time.Hour), namespace: namespace}
-	for i := range 3 {
-		h := realkube.Host{Namespace: namespace, Name: fmt.Sprintf("host-%d", i), Machine: fmt.Sprintf("m3m-%d", i)}
-		h.NodeUUID = n.ironic.node(t, h.Namespace+"~"+h.Name)
-		n.hosts = append(n.hosts, h)
-	}
-	if err := cluster.AddHosts(t.Context(), n.hosts); err != nil {
+	text, err := os.ReadFile(cluster.Audit)
+	if err != nil {
 		t.Fatal(err)
 	}
-	addMachines(t, namespace, 1, n.hosts)
-	kubeconfig := deploy(t, namespace, objects)
-	makePod(t, namespace, "ironic-throttle-0")
-	deployOperator(t, namespace, "resources: [BMO/config/default]\ngeneratorOptions: {disableNameSuffixHash: true}\n"+
-		"configMapGenerator: [{name: ironic, behavior: merge, literals: [PROVISIONING_LIMIT=7]}]\n")
-	cert := certificate(t)
-	n.throttle = serve(t, clustered(n.ironic.URL, kubeconfig, namespace).with(settings{
-		"WATCH_NAMESPACE": namespace, "MAX_CONCURRENT_PROVISIONING_HOSTS": "1",
-		ours + "API_ACCESS": "kubernetes", ours + "TLS_CERT_DIR": filepath.Dir(cert),
-		ours + "LEADER_ELECT": "true",
-		ours + "STATE":        "configmap:ironic-throttle", ours + "FAILED_HOST_HOLDOFF": "48h",
-	}))
-	n.looker = n.client(api.WithRootCAs(cert), api.WithBearerTokenFile(tokenOf(t, namespace, "looker", "ironic-throttle-viewer-"+namespace)))
-	return n
-}
-
-// act does what can be done now.
-func (n *scene) act() {
-	for _, h := range n.hosts {
-		n.put(h.NodeUUID, "active")
-	}
-	n.last, n.lookError = n.looker.Status(n.Context())
-	n.ironic.With(func(now time.Time, w *fakeironic.World) {
-		for _, h := range n.hosts {
-			if n.failed == "" && w.Befall(now, h.NodeUUID, fakeironic.FateFailNow) == nil {
-				n.failed = h.NodeUUID
-			}
+	for line := range strings.Lines(string(text)) {
+		var event struct {
+			Verb      string
+			User      struct{ Username string }
+			ObjectRef *struct{ APIGroup, Resource string }
+			Response  struct{ Code int } `json:"responseStatus"`
 		}
-	})
-}
-
-// works says of each right what can be seen while the throttle has it, and not without.
-var works = map[string]func(*scene) bool{
-	"metal3.io/baremetalhosts list":                    (*scene).seesHosts,
-	"metal3.io/baremetalhosts watch":                   (*scene).seesHosts,
-	"events create":                                    func(n *scene) bool { return len(n.list("v1", "events")) > 0 },
-	"authentication.k8s.io/tokenreviews create":        (*scene).looked,
-	"authorization.k8s.io/subjectaccessreviews create": (*scene).looked,
-	"coordination.k8s.io/leases get":                   (*scene).leads,
-	"coordination.k8s.io/leases create":                (*scene).leads,
-	"coordination.k8s.io/leases update":                func(n *scene) bool { return n.Running() },
-	"pods patch": func(n *scene) bool {
-		return slices.ContainsFunc(n.list("v1", "pods"), func(o unstructured.Unstructured) bool {
-			return o.GetLabels()[leaderLabel] == "leader"
-		})
-	},
-	"cluster.x-k8s.io/machinehealthchecks list": (*scene).knowsHealthChecks,
-	"cluster.x-k8s.io/machines list":            (*scene).knowsHealthChecks,
-	"configmaps get":                            (*scene).decides,
-	"configmaps create":                         (*scene).decides,
-	"apps/deployments get":                      (*scene).knowsWorkers,
-	"configmaps get of BMO":                     (*scene).knowsWorkers,
-	"configmaps update": func(n *scene) bool {
-		return slices.ContainsFunc(n.list("v1", "configmaps"), func(o unstructured.Unstructured) bool {
-			text, _, _ := unstructured.NestedString(o.Object, "binaryData", "holds.jsonl.gz")
-			value, _ := base64.StdEncoding.DecodeString(text)
-			kept, _ := store.Unpack(value)
-			return slices.ContainsFunc(kept.Records, func(r holdoff.Record) bool { return r.UUID == n.failed })
-		})
-	},
-}
-
-func (n *scene) seesHosts() bool {
-	return n.lookError == nil && !slices.ContainsFunc(n.last.Warnings, func(w string) bool { return strings.Contains(w, "BareMetalHosts") })
-}
-
-func (n *scene) knowsWorkers() bool {
-	return n.lookError == nil && n.last.Cluster != nil && n.last.Cluster.Operator != nil && n.last.Cluster.Operator.Limit == 7
-}
-
-func (n *scene) knowsHealthChecks() bool {
-	return n.lookError == nil && slices.ContainsFunc(n.last.Warnings, func(w string) bool { return strings.Contains(w, "MachineHealthCheck") })
-}
-
-func (n *scene) looked() bool {
-	refused := new(api.Error)
-	if errors.As(n.lookError, &refused) && refused.Code != http.StatusServiceUnavailable {
-		n.Errorf("status: %v, want 200 or 503", n.lookError)
+		if json.Unmarshal([]byte(line), &event) != nil || event.ObjectRef == nil || event.User.Username != "system:serviceaccount:"+namespace+":"+account {
+			continue
+		}
+		right := event.ObjectRef.APIGroup + "/" + event.ObjectRef.Resource + " " + event.Verb
+		if all = append(all, right); event.Response.Code == 403 {
+			refused = append(refused, right)
+		}
 	}
-	return n.lookError == nil
+	slices.Sort(all)
+	return slices.Compact(all), refused
 }
 
-func (n *scene) leads() bool {
-	code, _ := n.get(n.at.Health + "/readyz")
-	return code == http.StatusOK
-}
+// sceneObjects are what a throttle finds that uses all of its rights: hosts whose Machines are checked.
+const sceneObjects = `
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: workers, namespace: NS},
+ spec: {clusterName: c, selector: {matchLabels: {pool: workers}}, checks: {nodeStartupTimeoutSeconds: 1}}}
+`
 
-func (n *scene) decides() bool { return n.ironic.Truth().Started > 0 }
+const sceneHost = `
+{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: host-N, namespace: NS},
+ spec: {online: true, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: NS, name: m3m-N}},
+ status: {operationalStatus: OK, errorMessage: "", errorCount: 0, poweredOn: false, provisioning: {ID: UUID, state: available}}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: machine-N, namespace: NS, labels: {cluster.x-k8s.io/cluster-name: c, pool: workers}},
+ spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Machine, name: m3m-N}}}
+`
 
-func (n *scene) list(version, resource string) []unstructured.Unstructured {
-	n.Helper()
-	found, err := cluster.List(n.Context(), version, resource, n.namespace)
-	if err != nil {
-		n.Fatal(err)
-	}
-	return found
-}
-
-// TestRightsAreExactlyEnough deploys the throttle with what the manifests allow it: all
-// works. Then once without each single right, of all there are: the API server refuses just that, the log
-// says so, and what the right is for does not work.
+// TestRightsAreExactlyEnough deploys the throttle with what the manifests allow it, and lets all happen that it needs rights
+// for: of three hosts the first to work fails, the others wait, and somebody looks at its status. It asks the API server for
+// all that it may, and for nothing else.
 func TestRightsAreExactlyEnough(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"everything", "namespace-scoped"} {
-		dir := filepath.Join(testCases, name)
-		all := rightsIn(rights(t, dir, "nowhere"))
-		if len(all) < 3 {
-			t.Fatalf("%s: found %d rights: the search is broken", name, len(all))
-		}
-		for _, r := range all {
-			if works[r.String()] == nil {
-				t.Fatalf("%s: %s: %s: say in works what it is for", name, r.role, r)
-			}
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := namespace(t, "rights")
-			n := setScene(t, ns, sceneRights(t, dir, ns))
-			for _, r := range all {
-				awaitFor(t, 3*time.Minute, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.Tail)
+			objects := rights(t, filepath.Join(testCases, name), ns)
+			want := given(objects)
+			if len(want) < 3 {
+				t.Fatalf("found the rights %q: the search is broken", want)
 			}
-			if line, found := n.log.Line("cannot "); found {
-				t.Error(line)
+			if name != "everything" { // what the scene needs besides
+				for _, o := range rights(t, filepath.Join(testCases, "everything"), ns) {
+					watches := o.GetName() == "ironic-throttle-"+ns
+					if !watches && !slices.ContainsFunc(objects, func(has *unstructured.Unstructured) bool {
+						return has.GetKind() == o.GetKind() && has.GetName() == o.GetName()
+					}) {
+						objects = append(objects, o)
+					}
+				}
+				want = given(objects)
+			}
+			act := setScene(t, ns, objects)
+			var all, refused []string
+			await(t, "use of all rights", func() bool {
+				act()
+				all, refused = asked(t, ns)
+				return len(all) >= len(want)
+			}, func() string { return fmt.Sprintf("%q, want %q", all, want) })
+			if !slices.Equal(all, want) || len(refused) > 0 {
+				t.Errorf("it asked for\n%q, may\n%q, and was refused\n%q", all, want, refused)
 			}
 		})
-		if name != "everything" {
-			continue // its other rights are the same, for one namespace
-		}
-		for i, gone := range all {
-			t.Run(fmt.Sprintf("%s without %s", name, gone), func(t *testing.T) {
-				t.Parallel()
-				ns := namespace(t, "rights")
-				objects := sceneRights(t, dir, ns)
-				without(t, objects, rightsIn(objects)[i])
-				n := setScene(t, ns, objects)
-				said := fmt.Sprintf("cannot %s resource", gone.verb)
-				awaitFor(t, 3*time.Minute, "sign that it misses "+gone.String(), func() bool {
-					n.act()
-					_, told := n.log.Line(said, gone.resource)
-					return told && !works[gone.String()](n)
-				}, n.log.Tail)
-			})
-		}
 	}
 }
 
-// sceneRights are the rights of a kustomization in a namespace, and what else the scene
-// needs where that is not what the kustomization is about.
-func sceneRights(t *testing.T, dir, namespace string) []*unstructured.Unstructured {
+// setScene starts a throttle with those rights; act does what can be done at a time.
+func setScene(t *testing.T, ns string, objects []*unstructured.Unstructured) (act func()) {
 	t.Helper()
-	objects := rights(t, dir, namespace)
-	has := map[string]bool{}
-	for _, o := range objects {
-		has[o.GetKind()+o.GetName()] = true
+	f := serveIronic(t, 24*time.Hour)
+	text, nodes := strings.ReplaceAll(sceneObjects, "NS", ns), []string{}
+	for _, n := range []string{"0", "1", "2"} {
+		nodes = append(nodes, f.node(t, ns+"~host-"+n))
+		text += "---" + strings.NewReplacer("NS", ns, "-N", "-"+n, "UUID", nodes[len(nodes)-1]).Replace(sceneHost)
 	}
-	for _, o := range rights(t, filepath.Join(testCases, "everything"), namespace) {
-		sameName := o.GetName() == "ironic-throttle-"+namespace // what watches the hosts
-		if !has[o.GetKind()+o.GetName()] && !sameName {
-			objects = append(objects, o)
+	cluster.ApplyText(t, text)
+	kubeconfig := deploy(t, ns, objects)
+	makePod(t, ns, "ironic-throttle-0")
+	for _, o := range built(t, besideReleased(t, "resources: [BMO/config/default]\n")) { // the operator, with its settings
+		if kind := o.GetKind(); kind == "Deployment" || kind == "ConfigMap" {
+			o.SetNamespace(ns)
+			cluster.Apply(t, o)
 		}
 	}
-	return objects
+	cert := certificate(t)
+	p := serve(t, clustered(f.URL, kubeconfig, ns).with(settings{
+		"MAX_CONCURRENT_PROVISIONING_HOSTS": "1", ours + "FAILED_HOST_HOLDOFF": "48h",
+		ours + "API_ACCESS": "kubernetes", ours + "TLS_CERT_DIR": filepath.Dir(cert),
+		ours + "LEADER_ELECT": "true", ours + "STATE": "configmap:ironic-throttle",
+	}))
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token(t, ns, "looker", "ironic-throttle-viewer-"+ns)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	looker, err := api.NewClient(p.At.API, api.WithRootCAs(cert), api.WithBearerTokenFile(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(looker.CloseIdleConnections)
+	failed := false
+	return func() {
+		for _, node := range nodes {
+			p.put(node, "active")
+		}
+		_, _ = looker.Status(t.Context()) // refused, until it leads
+		f.With(func(now time.Time, w *fakeironic.World) {
+			for _, node := range nodes {
+				failed = failed || w.Befall(now, node, fakeironic.FateFailNow) == nil
+			}
+		})
+	}
+}
+
+// ironicObjects are IrSO's definition of an Ironic, as far as the throttle reads it (the module of IrSO's API has none), one
+// that is ready, and its credentials.
+const ironicObjects = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ironics.ironic.metal3.io}
+spec:
+  group: ironic.metal3.io
+  names: {kind: Ironic, listKind: IronicList, plural: ironics, singular: ironic}
+  scope: Namespaced
+  versions: [{name: v1alpha1, served: true, storage: true, subresources: {status: {}},
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+{apiVersion: v1, kind: Secret, metadata: {name: ironic-credentials, namespace: NS}, stringData: {username: ironic, password: sesame}}
+---
+{apiVersion: ironic.metal3.io/v1alpha1, kind: Ironic, metadata: {name: ironic, namespace: NS}, spec: {apiCredentialsName: ironic-credentials},
+ status: {conditions: [{type: Ready, status: "True", reason: DeploymentAvailable, message: "", lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 1}]}}
+`
+
+// TestIronicIsFoundByItsResource: with the rights of the manifests alone, and without the definition, the resource and its
+// Secret at first.
+func TestIronicIsFoundByItsResource(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t, "irso")
+	p := serve(t, clustered("", deploy(t, ns, rights(t, overlays+"/standalone-irso", ns)), ns).with(settings{
+		"IRONIC_NAME": "ironic", "METAL3_AUTH_ROOT_DIR": "", "IRONIC_CACERT_FILE": "",
+	}))
+	p.AwaitStatus("word of the missing definition", func(st api.Status) bool {
+		return strings.Contains(strings.Join(st.Warnings, "\n"), "the server could not find the requested resource")
+	})
+	for _, o := range decode(t, strings.ReplaceAll(ironicObjects, "NS", ns)) {
+		await(t, "definition that is served", func() bool { return cluster.TryApply(t.Context(), o.DeepCopy()) == nil }, o.GetKind)
+		cluster.Apply(t, o)
+	}
+	st := p.AwaitStatus("address of Ironic", func(st api.Status) bool {
+		return strings.Contains(st.Settings["ironicEndpoint"], "ironic."+ns+".svc")
+	})
+	if said := strings.Join(st.Warnings, "\n"); strings.Contains(said, "IRONIC_NAME") {
+		t.Errorf("it is found, and warns: %s", said)
+	}
+}
+
+// certificate is a file that throttle and clients are given; its key lies beside it.
+func certificate(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "tls.crt")
+	if err := child.WriteCertificate(file, strings.TrimSuffix(file, ".crt")+".key"); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// token is that of a ServiceAccount, made here with these cluster roles.
+func token(t *testing.T, namespace, account string, roles ...string) string {
+	t.Helper()
+	for i, role := range roles {
+		cluster.ApplyText(t, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %s-%s-%d},
+			roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %s},
+			subjects: [{kind: ServiceAccount, name: %[2]s, namespace: %[1]s}]}`, namespace, account, i, role))
+	}
+	return cluster.Token(t, namespace, account)
 }

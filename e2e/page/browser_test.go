@@ -1,9 +1,15 @@
+// Package page looks at the page of the product with Debian's Chromium:
+//
+//	make build && go -C e2e/page test
+//
+// make system installs what it needs.
 package page
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +27,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
+// bin is where make builds both programs, and make system puts axe-core.
+var bin = filepath.Join("..", "..", "bin")
+
 // tab is one of a browser that nobody else uses.
 type tab struct {
 	*testing.T
@@ -32,8 +41,8 @@ type tab struct {
 	asked    []string   // what dialogs asked; all are answered with yes
 }
 
-// open starts a browser with an empty tab. It ends with the test, which fails if the page complained or
-// loaded anything from elsewhere than url.
+// open starts a browser and visits the page at url. It ends with the test, which fails if the page complained or
+// loaded anything from elsewhere.
 func open(t *testing.T, url string) *tab {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath("chromium"), chromedp.WindowSize(1400, 900))
@@ -63,6 +72,7 @@ func open(t *testing.T, url string) *tab {
 	call(b, log.Enable, cdp.Empty{})
 	call(b, network.Enable, network.EnableParams{})
 	call(b, runtime.Enable, cdp.Empty{})
+	do(b, chromedp.Navigate(url+"/"))
 	return b
 }
 
@@ -74,7 +84,7 @@ func (b *tab) hears(event any) {
 	case *runtime.EventConsoleAPICalled:
 		b.faults = append(b.faults, fmt.Sprintf("console: %s", e.Type))
 	case *runtime.EventExceptionThrown:
-		b.faults = append(b.faults, e.ExceptionDetails.Text+": "+exceptionOf(e))
+		b.faults = append(b.faults, fmt.Sprintf("%s: %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
 	case *log.EventEntryAdded:
 		b.faults = append(b.faults, e.Entry.Text+" "+e.Entry.URL)
 	case *network.EventRequestWillBeSent:
@@ -87,13 +97,8 @@ func (b *tab) hears(event any) {
 	}
 }
 
-func (b *tab) do(action chromedp.Action[chromedp.Void]) {
-	b.Helper()
-	result(b, action)
-}
-
-// result is that of an action.
-func result[T any](b *tab, action chromedp.Action[T]) T {
+// do is the result of an action.
+func do[T any](b *tab, action chromedp.Action[T]) T {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
@@ -105,25 +110,17 @@ func result[T any](b *tab, action chromedp.Action[T]) T {
 }
 
 // call sends a command to the tab.
-func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	b.Helper()
-	r, err := chromedp.Call(b.ctx, command, params)
-	if err != nil {
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
 		b.Fatalf("browser: %v", err)
 	}
-	return r
-}
-
-// visit loads a page.
-func (b *tab) visit(url string) {
-	b.Helper()
-	b.do(chromedp.Navigate(url))
 }
 
 // value is that of an expression in the page, once it is there if that is a promise.
 func value[T any](b *tab, expression string) T {
 	b.Helper()
-	return result(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	return do(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // run runs a statement in the page.
@@ -148,40 +145,49 @@ func (b *tab) await(what, expression string) {
 	}, func() string { return b.text("body") })
 }
 
-// picture leaves one of the whole page.
-func (b *tab) picture(name string) {
+// tooWide are elements that reach beyond the window and cannot be scrolled to.
+const tooWide = `(() => {
+	const scrolls = (e) => { while (e && !e.matches(".scroll")) e = e.parentElement; return e; };
+	return [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth && !scrolls(e))
+		.map((e) => "too wide: " + e.outerHTML.slice(0, 80)).join("\n");
+})()`
+
+// axeRun is what axe-core finds, contrast among it.
+const axeRun = `axe.run().then((r) => r.passes.some((p) => p.id === "color-contrast")
+	? r.violations.map((v) => v.id + ", " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary)).join("\n")
+	: "it did not look at the contrast")`
+
+// looks checks the page as it is now in dark and light, in a window and on a phone: its width, and what axe-core finds. It
+// leaves a light window.
+func (b *tab) looks(name string) {
 	b.Helper()
-	leave(b.T, name+".png", result(b, chromedp.FullScreenshot(100)))
-}
-
-// look is how a user sees the page.
-type look struct {
-	name          string
-	scheme        string
-	width, height int64
-	mobile        bool
-}
-
-var looks = []look{
-	{"light", "light", 1400, 900, false},
-	{"dark", "dark", 1400, 900, false},
-	{"phone", "light", 375, 812, true},
-	{"phone-dark", "dark", 375, 812, true},
-}
-
-func (b *tab) as(l look) {
-	b.Helper()
-	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: l.width, Height: l.height, DeviceScaleFactor: 1, Mobile: l.mobile,
-	})
-	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}},
-	})
-}
-
-func exceptionOf(e *runtime.EventExceptionThrown) string {
-	if e.ExceptionDetails.Exception == nil {
-		return ""
+	files, _ := filepath.Glob(filepath.Join(bin, "axe-*", "axe.min.js"))
+	if len(files) == 0 {
+		b.Log("no axe-core, as make system could not get it: its checks are left out")
 	}
-	return e.ExceptionDetails.Exception.Description
+	for _, phone := range []bool{true, false} {
+		for _, scheme := range []string{"dark", "light"} {
+			look := emulation.SetDeviceMetricsOverrideParams{Width: 1400, Height: 900, DeviceScaleFactor: 1, Mobile: phone}
+			what := name + "-" + scheme
+			if phone {
+				look.Width, look.Height, what = 375, 812, what+"-phone"
+			}
+			call(b, emulation.SetDeviceMetricsOverride, look)
+			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+			})
+			faults := value[string](b, tooWide)
+			for _, file := range files {
+				axe, err := os.ReadFile(file)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.run(string(axe))
+				faults += value[string](b, axeRun)
+			}
+			if faults != "" {
+				b.Errorf("%s: %s", what, faults)
+			}
+		}
+	}
 }

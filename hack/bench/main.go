@@ -40,16 +40,10 @@ var runs = []run{
 	{"Get", "./pkg/snapshot", "-benchtime 100ms -count 3 -benchmem -cpu 1", nothing},
 	{"PlanFleet", "./pkg/disruption", "-benchtime 3x -count 3 -benchmem", nothing},
 	{"IsReadyLoopback", "./internal/server", "-benchtime 10000x -count 3", nothing},
-	{"GatewayThroughput", "./e2e", "-tags e2e -benchtime 7x", func() error { return errors.Join(ironic(), nginx()) }},
-	{"GatewayHeap", "./e2e", "-tags e2e -benchtime 1x", nginx},
-	{"GatewayLatency", "./e2e", "-tags e2e -benchtime 300x", ironic},
-	{"PollAgainstFullList", "./e2e", "-tags e2e -benchtime 9x", ironic},
-	{"CapacityList", "./e2e", "-tags e2e -benchtime 1x", ironic},
+	{"Gateway", "./e2e", "-tags e2e -benchtime 9x", func() error { return errors.Join(realironic.Installed(realironic.Options{}), nginx()) }},
 }
 
 func nothing() error { return nil }
-
-func ironic() error { return realironic.Installed(realironic.Options{}) }
 
 // nginx looks where e2e does: Debian's is on no plain user's PATH.
 func nginx() error {
@@ -73,13 +67,8 @@ var targets = []target{
 	{"decision, an ask that finds nothing free, 5,000 hosts waiting", "AskThatFindsNothingFree/5000", "ns/op", 0, 0},
 	{"decision, an ask that finds nothing free, 100,000 hosts waiting", "AskThatFindsNothingFree/100000", "ns/op", 0, 0},
 	{"POST /v1/isready over loopback, 2,000 a second", "IsReadyLoopback", "p99-ms", 0, 2},
-	{"gateway, small GET on 32 connections, in front of a real Ironic", "GatewayThroughput/ironic/GET", "gateway/nginx", .8, 0},
-	{"gateway, small GET, in front of an upstream that answers at once", "GatewayThroughput/at-once/GET", "gateway/nginx", 0, 0}, // docs/dev/decisions.md
-	{"gateway, small PATCH, in front of an upstream that answers at once", "GatewayThroughput/at-once/PATCH", "gateway/nginx", 0, 0},
-	{"gateway, live heap after 100,000 small requests", "GatewayHeap", "growth-KiB", 0, 256},
-	{"gateway, GET of a node of a real Ironic against asking it directly", "GatewayLatency", "gateway/direct", 0, 1.15},
-	{"one poll against BMO's full list, real Ironic, 5,000 idle and 20 busy nodes", "PollAgainstFullList", "full/poll", 8, 0},
-	{"gateway, capacity list of 5,000 nodes against a real Ironic's own answer, cached, all pages", "CapacityList", "ironic/gateway", 20, 0},
+	{"gateway, GETs of a node of a real Ironic on 32 connections against nginx", "Gateway", "gateway/nginx", .8, 0},
+	{"gateway, GET of a node of a real Ironic against asking it directly", "Gateway", "gateway/direct", 0, 1.15},
 	{"snapshot, a hit", "Get", "ns/op", 0, 500},
 	{"plan of 1,000 hosts and 20,000 pods in two clusters", "PlanFleet", "s/plan", 0, 1},
 	{"the same, peak heap with the state", "PlanFleet", "peak-MiB", 0, 300},

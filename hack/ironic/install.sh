@@ -8,7 +8,7 @@
 # installed here.
 set -eu
 
-packages="ironic-api ironic-conductor sqlite3 apache2-utils python3-ironicclient python3-openstackclient nginx-light prometheus"
+packages="ironic-api ironic-conductor sqlite3 apache2-utils python3-ironicclient nginx-light prometheus"
 # Services that come with them, and the package of each.
 units="ironic-api:ironic-api ironic-conductor:ironic-conductor nginx:nginx-common prometheus:prometheus"
 policy=/usr/sbin/policy-rc.d

@@ -103,7 +103,7 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 	for _, fault := range seen.grown() {
 		t.Error(fault)
 	}
-	if n := log.Count("panic"); n > 0 {
+	if n := len(log.Lines("panic")); n > 0 {
 		t.Errorf("%d panics:\n%s", n, log.Tail())
 	}
 }

@@ -1,32 +1,58 @@
 package child
 
 import (
-	"errors"
-	"io"
+	"bytes"
 	"os"
+	"strings"
+	"sync"
 )
 
-// tailBytes is how much of what a program says is shown where it fails.
-const tailBytes = 6 << 10
-
 // Tail is the end of a text, for an error message.
-func Tail(s string) string { return s[max(0, len(s)-tailBytes):] }
+func Tail(s string) string { return s[max(0, len(s)-6<<10):] }
 
 // TailFile is the end of a log, for an error message; where there is none, it says so.
 func TailFile(path string) string {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return "(no log: " + err.Error() + ")"
 	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err == nil && info.Size() > tailBytes {
-		if _, err := f.Seek(-tailBytes, io.SeekEnd); err != nil {
-			return "(log: " + err.Error() + ")"
+	return Tail(string(text))
+}
+
+// LogBook is the log of a process (Command.Log), read while it is written. The zero value
+// is an empty one; its methods may be called from several goroutines.
+type LogBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to it; it always succeeds.
+func (b *LogBook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String is all that was written until now.
+func (b *LogBook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// Tail is its end, for an error message.
+func (b *LogBook) Tail() string { return Tail(b.String()) }
+
+// Lines are those that contain all words.
+func (b *LogBook) Lines(words ...string) (found []string) {
+lines:
+	for line := range strings.Lines(b.String()) {
+		for _, w := range words {
+			if !strings.Contains(line, w) {
+				continue lines
+			}
 		}
+		found = append(found, line)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, tailBytes))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return string(b) + " (" + err.Error() + ")"
-	}
-	return string(b)
+	return found
 }

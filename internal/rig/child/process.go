@@ -1,3 +1,6 @@
+// Package child runs programs for tests: servers that must not outlive the test, also
+// when it panics, times out or is killed. It waits for them, reads their logs and their
+// memory, and builds the product. Linux only, like the suites that use it.
 package child
 
 import (
@@ -81,12 +84,6 @@ func Start(c Command) (*Process, error) {
 	}
 	return p, nil
 }
-
-// Name is the program's, without its folder.
-func (p *Process) Name() string { return p.name }
-
-// PID is the process's number, also after its end.
-func (p *Process) PID() int { return p.pid }
 
 // Done is closed at the end of the process.
 func (p *Process) Done() <-chan struct{} { return p.done }

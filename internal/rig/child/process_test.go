@@ -1,120 +1,80 @@
 package child
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
-// pipe is a named one; reading it ends when nobody who writes it lives.
-func pipe(t *testing.T) (path string, open func() *bufio.Reader) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path, func() *bufio.Reader {
-		t.Helper()
-		f, err := os.Open(path) // waits for the writer
-		if err != nil {
-			t.Fatal(err)
+// TestMain plays the parent that is killed, for TestNobodyOutlivesUs.
+func TestMain(m *testing.M) {
+	if line := os.Getenv("CHILD_TEST_LINE"); line != "" {
+		if _, err := Start(Command{Name: "/bin/sh", Args: []string{"-c", line}}); err != nil {
+			os.Exit(1)
 		}
-		t.Cleanup(func() { _ = f.Close() })
-		r := bufio.NewReader(f)
-		if _, err := r.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-		return r
+		select {}
 	}
+	goleak.VerifyTestMain(m)
 }
 
-// script runs a shell line, and returns once it has written a line to descriptor 3.
-func script(t *testing.T, line string) (p *Process, log *bytes.Buffer, alive *bufio.Reader) {
+// alive is a pipe, of which reading ends when nobody lives who writes it. start begins a shell line that writes to it.
+func alive(t *testing.T, start func(line string), line string) (gone func()) {
 	t.Helper()
-	path, open := pipe(t)
-	log = &bytes.Buffer{}
-	p, err := Start(Command{
-		Name: "/bin/sh", Args: []string{"-c", `exec 3>"$1"; ` + line, "sh", path},
-		Env: []string{"PATH=/usr/bin:/bin"}, Log: log,
-	})
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start("exec 3>" + pipe + "; PATH=/usr/bin:/bin; " + line)
+	f, err := os.Open(pipe) // waits for the writer
+	if err == nil {
+		_, err = f.Read(make([]byte, 1))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.Kill)
-	return p, log, open()
-}
-
-func gone(t *testing.T, alive *bufio.Reader) {
-	t.Helper()
-	if rest, err := io.ReadAll(alive); err != nil || len(rest) > 0 {
-		t.Errorf("pipe: %q, %v", rest, err)
+	return func() {
+		t.Helper()
+		if n, _ := f.Read(make([]byte, 1)); n > 0 || f.Close() != nil {
+			t.Error("it has written more")
+		}
 	}
 }
 
-func TestStopAsksFirst(t *testing.T) {
-	p, log, _ := script(t, `trap 'echo bye; exit 3' TERM; echo up >&3; while :; do sleep 0.01; done`)
-	p.Stop(time.Minute)
-	if err := p.Err(); p.Running() || err == nil || err.Error() != "exit status 3" {
-		t.Errorf("running %v, %v; want ended with exit status 3", p.Running(), err)
-	}
-	if got := log.String(); got != "bye\n" {
-		t.Errorf("log %q", got)
-	}
-	p.Signal(syscall.SIGTERM) // to nobody
-	p.Stop(time.Minute)
-}
-
-func TestStopLeavesNobody(t *testing.T) {
-	for _, tc := range []struct {
-		name, line string
+func TestStopAsksFirstAndLeavesNobody(t *testing.T) {
+	for name, tc := range map[string]struct {
+		line, ends string
 		grace      time.Duration
 	}{
-		{"deaf", `trap '' TERM; sleep 1000 & echo up >&3; while :; do sleep 1000; done`, time.Millisecond},
-		{"child left behind", `trap 'exit 0' TERM; sleep 1000 >/dev/null 2>&1 & echo up >&3; wait`, time.Minute},
+		"asked":             {`trap 'exit 3' TERM; echo >&3; while :; do sleep 0.01; done`, "exit status 3", time.Minute},
+		"deaf":              {`trap '' TERM; sleep 1000 & echo >&3; while :; do sleep 1000; done`, "signal: killed", time.Millisecond},
+		"child left behind": {`trap 'exit 4' TERM; sleep 1000 >/dev/null 2>&1 & echo >&3; wait`, "exit status 4", time.Minute},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			p, _, alive := script(t, tc.line)
+		t.Run(name, func(t *testing.T) {
+			var p *Process
+			gone := alive(t, func(line string) { p, _ = Run(t, Command{Name: "/bin/sh", Args: []string{"-c", line}}) }, tc.line)
 			p.Stop(tc.grace)
-			if p.Running() {
-				t.Error("still running")
+			if err := p.Err(); err.Error() != tc.ends {
+				t.Errorf("it ends with %v, want %s", err, tc.ends)
 			}
-			gone(t, alive)
+			gone()
 		})
 	}
 }
 
 // TestNobodyOutlivesUs kills a parent that had no time to clean up.
 func TestNobodyOutlivesUs(t *testing.T) {
-	for name, tc := range map[string]struct {
-		death syscall.Signal
-		line  string
-	}{
-		"killed": {0, `trap '' TERM; exec 3>"$1"; echo up >&3; exec sleep 1000`},
-		// Only one that is asked can end what it has started.
-		"asked": {syscall.SIGTERM, `exec 3>"$1"; sleep 1000 & trap "kill $!; exit" TERM; echo up >&3; wait`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path, open := pipe(t)
-			parent := exec.Command(os.Args[0], "-test.run=^$")
-			parent.Env = []string{
-				"CHILD_TEST_PIPE=" + path, "CHILD_TEST_LINE=" + tc.line, fmt.Sprintf("CHILD_TEST_DEATH=%d", tc.death), "PATH=/usr/bin:/bin",
-			}
-			if err := parent.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _, _ = parent.Process.Kill(), parent.Wait() })
-			alive := open()
-			if err := parent.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			gone(t, alive)
-		})
-	}
+	parent := exec.Command(os.Args[0])
+	gone := alive(t, func(line string) {
+		parent.Env = []string{"CHILD_TEST_LINE=" + line}
+		if err := parent.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}, `trap '' TERM; echo >&3; exec sleep 1000`)
+	_, _ = parent.Process.Kill(), parent.Wait()
+	gone()
 }

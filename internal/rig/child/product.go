@@ -10,11 +10,7 @@ import (
 	"slices"
 )
 
-// The program that all of this is about, and the one that plays Ironic and storms for it.
-const (
-	product = "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle"
-	lab     = product + "-lab"
-)
+const product = "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle"
 
 // BuildProduct builds ironic-throttle, from anywhere below this module. The binary lies in a
 // folder of its own, which remove removes: packages are tested at the same time. Tests that run
@@ -23,17 +19,16 @@ const (
 func BuildProduct() (binary string, remove func(), err error) { return build(product) }
 
 // BuildLab builds ironic-throttle-lab, as BuildProduct does the product.
-func BuildLab() (binary string, remove func(), err error) { return build(lab) }
+func BuildLab() (binary string, remove func(), err error) { return build(product + "-lab") }
 
 func build(program string) (binary string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "build-")
 	if err != nil {
-		return "", nil, fmt.Errorf("folder for %s: %w", program, err)
+		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	binary = filepath.Join(dir, path.Base(program))
+	remove, binary = func() { _ = os.RemoveAll(dir) }, filepath.Join(dir, path.Base(program))
 	args := []string{"build", "-ldflags=-s -w", "-o", binary}
-	if raced() {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		args = append(args, "-race")
 	}
 	if out, err := exec.Command("go", append(args, program)...).CombinedOutput(); err != nil {
@@ -41,12 +36,6 @@ func build(program string) (binary string, remove func(), err error) {
 		return "", nil, fmt.Errorf("build %s: %w\n%s", program, err, out)
 	}
 	return binary, remove, nil
-}
-
-// raced reports whether we run under the race detector.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // ProductEnvironment is what the product gets in any test: a short PATH, ports of its own,

@@ -2,16 +2,33 @@ package child
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"math/rand/v2"
+	"net"
 	"testing"
 	"time"
 )
 
-// readyEvery is how often somebody is asked who is not ready yet.
-const readyEvery = 50 * time.Millisecond
+// Loopback is the address that everything here listens on.
+const Loopback = "127.0.0.1"
+
+// FreePorts returns n different ports of Loopback that nobody listens on, below the range that the kernel uses for
+// outgoing connections: a stopped server must find its port free when it comes back.
+func FreePorts(n int) (ports []int, err error) {
+	for range 200 {
+		port := 16400 + rand.IntN(32000-16400)
+		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", Loopback, port))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = l.Close() }() // held until all are found
+		if ports = append(ports, port); len(ports) == n {
+			return ports, nil
+		}
+	}
+	return nil, errors.New("no free port on " + Loopback)
+}
 
 // Every asks at once and then at each tick, until done, an error, or the end of ctx.
 func Every(ctx context.Context, tick time.Duration, done func() (bool, error)) error {
@@ -43,11 +60,11 @@ func Await(tb testing.TB, tick, most time.Duration, what string, done func() boo
 // WaitReady asks until there is no error any more. Its own error is that ctx has ended
 // before, or one of the watched processes.
 func WaitReady(ctx context.Context, ask func() error, watched ...*Process) error {
-	last := errors.New("not asked yet")
-	err := Every(ctx, readyEvery, func() (bool, error) {
+	var last error
+	err := Every(ctx, 50*time.Millisecond, func() (bool, error) {
 		for _, p := range watched {
 			if !p.Running() {
-				return false, fmt.Errorf("%s ended before it was ready: %w", p.Name(), errors.Join(p.Err(), last))
+				return false, fmt.Errorf("%s ended before it was ready: %w", p.name, p.Err())
 			}
 		}
 		err := ask()
@@ -56,20 +73,8 @@ func WaitReady(ctx context.Context, ask func() error, watched ...*Process) error
 		}
 		return err == nil, nil
 	})
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("not ready: %w (last: %w)", err, last)
+	if err != nil {
+		err = fmt.Errorf("not ready: %w", errors.Join(err, last))
 	}
 	return err
-}
-
-// ReadyFile waits until the process has written the JSON file that tells where it listens,
-// as the product does with --ready-file, and reads it.
-func (p *Process) ReadyFile(ctx context.Context, file string, into any) error {
-	return WaitReady(ctx, func() error {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(text, into)
-	}, p)
 }

@@ -1,128 +1,146 @@
+// Package realkube runs a real Kubernetes API server for tests: etcd and kube-apiserver on
+// loopback, RBAC and Pod Security on, no controllers, no nodes.
+//
+// No controllers means: a deleted namespace stays Terminating, owner references are not
+// collected, no pod ever runs, no ServiceAccount is made by itself. So each test takes a
+// namespace of its own.
+//
+// Everything lives in a scratch folder and goes away with Stop; the processes also go when
+// the test dies, which envtest does not see to. hack/kube/install.sh builds the programs.
 package realkube
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"sync"
-	"syscall"
+	"path/filepath"
+	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Kube is a running API server with its etcd. Its methods may be called from several
-// goroutines; those that start and stop wait for each other.
+// Kube is a running API server with its etcd. Its methods may be called from several goroutines.
 type Kube struct {
 	URL    string // https, without a slash at the end
 	CAFile string
-	Dir    string // scratch folder, with the logs
+	Audit  string        // the file with what ServiceAccounts have asked for, an audit.k8s.io/v1 Event on each line
+	Client client.Client // the admin's: everything is allowed
 
-	place   place
-	ready   time.Duration // longest wait for readiness
-	token   string        // of the admin
-	http    *http.Client  // to ask whether it is ready
-	core    kubernetes.Interface
-	objects dynamic.Interface
-	kinds   meta.ResettableRESTMapper
-
-	mu        sync.Mutex
-	etcd, api *child.Process
+	dir, token string
+	etcd, api  *child.Process
 }
 
-// Start builds nothing, runs etcd and an API server and returns when it is ready. ctx
-// bounds the start only. The caller must call Stop. Errors carry the end of the logs.
-func Start(ctx context.Context, o Options) (*Kube, error) {
-	assets, err := o.assets()
+// auditPolicy leaves out what is no request for objects: who asks for a token review asks for themselves.
+const auditPolicy = `{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [
+{level: Metadata, userGroups: ["system:serviceaccounts"]}, {level: None}]}`
+
+// Start runs etcd and an API server and returns when it is ready. The caller must call Stop. Errors carry the end of the
+// logs.
+func Start(ctx context.Context) (*Kube, error) {
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		root, err := ModuleRoot()
+		if err != nil {
+			return nil, err
+		}
+		if assets, err = output(filepath.Join(root, "hack", "kube", "install.sh")); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := os.MkdirTemp("", "kube-")
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(o.Dir, "kube-")
-	if err != nil {
-		return nil, fmt.Errorf("scratch folder: %w", err)
-	}
-	k := &Kube{Dir: dir, ready: startTimeout}
+	k := &Kube{dir: dir, token: rand.Text()}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
 	if err := k.start(ctx, assets); err != nil {
 		err = fmt.Errorf("start a real API server: %w\n--- etcd\n%s\n--- kube-apiserver\n%s",
-			err, child.TailFile(k.place.file("etcd.log")), child.TailFile(k.place.file("kube-apiserver.log")))
+			err, child.TailFile(k.file("etcd.log")), child.TailFile(k.file("kube-apiserver.log")))
 		k.Stop()
 		return nil, err
 	}
 	return k, nil
 }
 
-func (k *Kube) start(ctx context.Context, assets string) (err error) {
-	if k.place, err = preparePlace(k.Dir, assets); err != nil {
+func (k *Kube) file(name string) string { return filepath.Join(k.dir, name) }
+
+func (k *Kube) start(ctx context.Context, assets string) error {
+	ports, err := child.FreePorts(3)
+	if err != nil {
 		return err
 	}
-	k.URL, k.CAFile, k.token = k.place.url(), k.place.file("api.crt"), k.place.token
-	if k.http, err = rest.HTTPClientFor(k.Config()); err != nil {
-		return fmt.Errorf("client of the API server: %w", err)
-	}
-	k.http.Timeout = requestTimeout
-	if k.core, err = kubernetes.NewForConfig(k.Config()); err != nil {
-		return fmt.Errorf("client of the API server: %w", err)
-	}
-	if k.objects, err = dynamic.NewForConfig(k.Config()); err != nil {
-		return fmt.Errorf("client of the API server: %w", err)
-	}
-	k.kinds = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(k.core.Discovery()))
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.etcd, err = k.place.run("etcd", k.place.etcdArgs()...); err != nil {
+	at := func(scheme string, n int) string { return fmt.Sprintf("%s://%s:%d", scheme, child.Loopback, ports[n]) }
+	etcd, peers := at("http", 0), at("http", 1)
+	k.URL, k.CAFile, k.Audit = at("https", 2), k.file("api.crt"), k.file("audit.log")
+	err = errors.Join(
+		child.WriteCertificate(k.CAFile, k.file("api.key")), // it signs the tokens of ServiceAccounts too
+		os.WriteFile(k.file("tokens.csv"), []byte(k.token+`,admin,admin,"system:masters"`+"\n"), 0o600),
+		os.WriteFile(k.file("audit.yaml"), []byte(auditPolicy), 0o600))
+	if err != nil {
 		return err
 	}
-	if err := k.startAPILocked(); err != nil {
+	run := func(name string, args ...string) (*child.Process, error) {
+		return child.Start(child.Command{
+			Name: filepath.Join(assets, name), Args: args, Dir: k.dir, LogFile: k.file(name + ".log"),
+			Env: []string{"HOME=" + k.dir, "TMPDIR=" + k.dir}, // nobody's proxies
+		})
+	}
+	if k.etcd, err = run("etcd",
+		"--data-dir="+k.file("etcd"), "--unsafe-no-fsync", "--quota-backend-bytes=8589934592",
+		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
+		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=default="+peers,
+	); err != nil {
 		return err
 	}
-	return k.waitReady(ctx, k.etcd, k.api)
+	if k.api, err = run("kube-apiserver",
+		"--etcd-servers="+etcd, "--bind-address="+child.Loopback, "--advertise-address="+child.Loopback,
+		fmt.Sprintf("--secure-port=%d", ports[2]), "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
+		"--tls-cert-file="+k.CAFile, "--tls-private-key-file="+k.file("api.key"),
+		"--token-auth-file="+k.file("tokens.csv"), "--authorization-mode=RBAC",
+		"--audit-policy-file="+k.file("audit.yaml"), "--audit-log-path="+k.Audit, "--audit-log-mode=blocking-strict",
+		"--service-account-issuer="+k.URL, "--service-account-key-file="+k.CAFile, "--service-account-signing-key-file="+k.file("api.key"),
+	); err != nil {
+		return err
+	}
+	if k.Client, err = client.New(k.Config(), client.Options{}); err != nil {
+		return err
+	}
+	asker, err := discovery.NewDiscoveryClientForConfig(k.Config())
+	if err != nil {
+		return err
+	}
+	ask := func() error { return asker.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() }
+	return child.WaitReady(ctx, ask, k.etcd, k.api)
 }
 
-// Config is the admin's: everything is allowed, and there is no limit of requests. Each
-// call returns a copy of its own.
+// Config is the admin's, without a limit of requests. Each call returns a copy of its own.
 func (k *Kube) Config() *rest.Config {
 	return &rest.Config{
 		Host: k.URL, BearerToken: k.token, TLSClientConfig: rest.TLSClientConfig{CAFile: k.CAFile},
-		QPS: -1, UserAgent: "realkube", WarningHandler: rest.NoWarnings{},
+		QPS: -1, UserAgent: "realkube", WarningHandler: rest.NoWarnings{}, Timeout: 30 * time.Second,
 	}
 }
 
-// Stop ends both processes and removes the scratch folder. Calling it again does nothing.
+// Stop ends both processes and removes the scratch folder.
 func (k *Kube) Stop() {
-	k.StopAPI()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.etcd != nil {
-		k.etcd.Kill() // what it holds is thrown away
-		k.etcd = nil
+	for _, p := range []*child.Process{k.api, k.etcd} {
+		if p != nil {
+			p.Kill() // what it holds is thrown away
+		}
 	}
-	if k.http != nil {
-		k.http.CloseIdleConnections()
-	}
-	_ = os.RemoveAll(k.Dir)
+	_ = os.RemoveAll(k.dir)
 }
 
-// StopAPI ends the API server: connections break and are refused from then on. What was
-// stored stays.
-func (k *Kube) StopAPI() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.api != nil {
-		k.api.Signal(syscall.SIGCONT) // one that hangs hears no SIGTERM
-		k.api.Kill()
-		k.api = nil
-	}
-}
-
-func (k *Kube) startAPILocked() (err error) {
-	k.api, err = k.place.run("kube-apiserver", k.place.apiArgs()...)
-	return err
+// ModuleRoot is the folder of our go.mod.
+func ModuleRoot() (string, error) {
+	mod, err := output("go", "env", "GOMOD")
+	return filepath.Dir(strings.TrimSpace(mod)), err
 }
