@@ -97,10 +97,12 @@ func TestEveryOperationOnHostsIsSeen(t *testing.T) {
 			if err := cluster.Client.Create(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
+			id := ""
 			if rand.IntN(5) > 0 { // BMO knows its node
-				cluster.Merge(t, o, fmt.Sprintf(`{"status": {"operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": false,
-					"provisioning": {"ID": "%08x-0000-4000-8000-0123456789AB", "state": "available"}}}`, i))
+				id = fmt.Sprintf("%08x-0000-4000-8000-0123456789AB", i)
 			}
+			cluster.Merge(t, o, `{"status": {"operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": false,
+				"provisioning": {"ID": "`+id+`", "state": "available"}}}`)
 			there[i] = true
 		case n%7 == 0:
 			if err := cluster.Client.Delete(t.Context(), o); err != nil {

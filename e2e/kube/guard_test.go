@@ -25,7 +25,9 @@ func TestThePodGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := func(name string) *core.Pod { return &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}} }
+	pod := func(name string) *core.Pod {
+		return &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	}
 	patch := func(as client.Client, name, body string) error {
 		how := types.MergePatchType
 		if strings.HasPrefix(body, "[") {

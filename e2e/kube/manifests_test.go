@@ -201,7 +201,7 @@ func takes(t *testing.T, dir string) {
 	pods, objects := 0, built(t, dir)
 	for _, o := range objects { // pods without their account are refused
 		if o.GetKind() == "ServiceAccount" {
-			cluster.Apply(t, o)
+			cluster.Apply(t, o.DeepCopy())
 		}
 	}
 	for _, o := range objects {

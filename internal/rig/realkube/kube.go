@@ -37,9 +37,12 @@ type Kube struct {
 	etcd, api  *child.Process
 }
 
-// auditPolicy leaves out what is no request for objects: who asks for a token review asks for themselves.
-const auditPolicy = `{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [
-{level: Metadata, userGroups: ["system:serviceaccounts"]}, {level: None}]}`
+// auditPolicy keeps what ServiceAccounts ask for.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata, userGroups: ["system:serviceaccounts"]}, {level: None}]
+`
 
 // Start runs etcd and an API server and returns when it is ready. The caller must call Stop. Errors carry the end of the
 // logs.

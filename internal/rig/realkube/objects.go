@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -47,19 +48,17 @@ func (k *Kube) InstallCRDs(ctx context.Context, folder string) error {
 	return err
 }
 
+// served waits until objects of that definition can be listed.
 func (k *Kube) served(ctx context.Context, crd *unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return child.Every(ctx, 100*time.Millisecond, func() (bool, error) {
-		err := k.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd)
-		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-		for _, c := range conditions {
-			if c := c.(map[string]any); c["type"] == "Established" && c["status"] == "True" {
-				return true, nil
-			}
-		}
-		return false, err
-	})
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	l := &unstructured.UnstructuredList{}
+	l.SetAPIVersion(group + "/" + fmt.Sprint(versions[0].(map[string]any)["name"]))
+	l.SetKind(kind + "List")
+	return child.WaitReady(ctx, func() error { return k.Client.List(ctx, l) })
 }
 
 // Decode reads the documents of a YAML text.
