@@ -130,10 +130,7 @@ func TestTheLocalListenerAsksForNoToken(t *testing.T) {
 			t.Errorf("%s %s: %d, without a guard %d; asked %q", r.method, r.path, w.Code, open.Code, g.asked)
 		}
 	}
-	for host, want := range map[string]int{
-		"127.0.0.1": 200, "127.8.8.8:1": 200, "LocalHost:8087": 200, "[::1]:8087": 200, "": 200,
-		"evil.example:8087": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example:8087": 421, "10.0.0.1:8087": 421, "[::1]x": 421,
-	} {
+	for host, want := range map[string]int{"LocalHost:8087": 200, "": 200, "127.0.0.1.evil.example:8087": 421} { // internal/httpserve has more
 		if w := send(t, by(host, local), "GET", "/v1/status", ""); w.Code != want {
 			t.Errorf("%q: %d, want %d", host, w.Code, want)
 		}
