@@ -72,7 +72,9 @@ type hold struct {
 	episode string
 	kind    holdoff.Kind
 	until   time.Duration // by the true time
-	saved   bool          // the leader knows that the store has it: no crash may lose it
+	by      *replica
+	life    int
+	saved   bool // the leader takes it for saved: no crash may lose it
 }
 
 // failed hears which hosts have failed.
@@ -91,25 +93,23 @@ func (r *replica) failed(notices []admission.FailureNotice) {
 				same := held.Episode == n.Hold.Episode && held.Held
 				if same && h.tried == h.spec && node.State.Failed() { // another spec than the one that failed is a repair
 					w.tally["holds"]++
-					h.hold = &hold{episode: held.Episode, kind: holdoff.Kind(held.Kind), until: w.at + held.Until.Sub(now)}
+					h.hold = &hold{
+						episode: held.Episode, kind: holdoff.Kind(held.Kind), until: w.at + held.Until.Sub(now), by: r, life: r.life,
+					}
 				}
 			}
 		}
 	}
 }
 
-// kept notes that a leader knows these to be saved.
-func (w *world) kept(records []holdoff.Record) {
-	for _, record := range records {
-		for _, h := range w.hosts {
-			if h.hold == nil || h.uuid != record.UUID {
-				continue
-			}
-			for _, e := range record.Episodes {
-				h.hold.saved = h.hold.saved || e.ID == h.hold.episode
-			}
+// told are the holds that this process has said, which its next save keeps.
+func (r *replica) told() (all []*hold) {
+	for _, h := range r.world.hosts {
+		if h.hold != nil && h.hold.by == r && h.hold.life == r.life {
+			all = append(all, h.hold)
 		}
 	}
+	return all
 }
 
 // kinds are the failures that success of a work ends.

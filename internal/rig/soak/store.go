@@ -159,6 +159,7 @@ func (r *replica) saveAll() {
 		return
 	}
 	records, revision := r.c.HoldRecords(r.clock())
+	told := r.told()
 	limits, err := r.c.LearnedLimits().Text()
 	w, s := r.world, &r.world.store
 	if err != nil {
@@ -179,7 +180,9 @@ func (r *replica) saveAll() {
 			if r.saving = false; done {
 				r.c.SavedHolds(revision)
 				w.tally["saves"]++
-				w.kept(records)
+				for _, hold := range told {
+					hold.saved = true
+				}
 			}
 		})
 	})
