@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -10,7 +9,6 @@ import (
 
 var clientCases = []testCase{
 	{"ClientNode", clientNode},
-	{"ClientLists", clientLists},
 	{"ClientPoll", clientPoll},
 }
 
@@ -66,33 +64,6 @@ func clientNode(x *tester) {
 	}
 }
 
-func clientLists(x *tester) {
-	c := x.client()
-	flow, err := c.Flow(x.Context(), false)
-	if err != nil {
-		x.Fatal(err)
-	}
-	n := x.create("a")
-	for i, state := range ironic.BusyStates() {
-		agent := i%2 == 0
-		x.setAgent(n.UUID, state, agent)
-		for _, asked := range flow {
-			nodes, err := c.List(x.Context(), asked)
-			if err != nil {
-				x.Fatal(err)
-			}
-			at := slices.IndexFunc(nodes, func(found ironic.Node) bool { return found.UUID == n.UUID })
-			if (at >= 0) != (asked == state) {
-				x.Errorf("node in %q, list of %q: at %d", state, asked, at)
-			}
-			if at >= 0 && (nodes[at].State != state || nodes[at].AgentURL != agent) {
-				x.Errorf("node in %q, agent %v: %+v", state, agent, nodes[at])
-			}
-		}
-	}
-	x.setAgent(n.UUID, ironic.Enroll, false)
-}
-
 // view keeps what a Poller shows, and wants the nodes fetched that it is told to.
 type view struct {
 	seq    uint64
@@ -114,11 +85,15 @@ func (v *view) Fetch(time.Time, *ironic.Observation) []string { return v.wanted 
 func (v *view) Observe(_ time.Time, look ironic.Observation)  { v.looks = append(v.looks, look) }
 func (v *view) PollFailed(_ time.Time, err error)             { v.failed = append(v.failed, err) }
 
-// clientPoll holds that one poll sees each busy node once, and fetches what it
-// is asked for.
+// clientPoll holds that one poll sees each busy node once, in whatever state, with its agent, and fetches what it is asked for.
 func clientPoll(x *tester) {
-	busy, idle, gone := x.create("a"), x.create("b"), x.create("c")
-	x.setAgent(busy.UUID, ironic.CleanWait, true)
+	idle, gone := x.create("idle"), x.create("gone")
+	want := map[string]string{}
+	for i, state := range ironic.BusyStates() {
+		n := x.create(fmt.Sprint("busy-", i))
+		x.setAgent(n.UUID, state, i%2 == 0)
+		want[n.UUID] = fmt.Sprint(state, i%2 == 0)
+	}
 	x.do("DELETE", "/v1/nodes/"+gone.UUID).want(204)
 	v := &view{wanted: []string{idle.UUID, gone.UUID}}
 	p, err := ironic.NewPoller(x.client(), v, ironic.PollerOptions{})
@@ -128,18 +103,19 @@ func clientPoll(x *tester) {
 	if err := p.PollOnce(x.Context()); err != nil || len(v.looks) != 1 || len(v.failed) != 0 {
 		x.Fatalf("poll: %v, %d looks, failed %v", err, len(v.looks), v.failed)
 	}
-	look := v.looks[0]
-	var seen []string
-	for _, n := range look.Nodes {
-		if n.UUID == busy.UUID {
-			seen = append(seen, fmt.Sprint(n.State, n.AgentURL))
+	got := map[string]string{}
+	for _, n := range v.looks[0].Nodes {
+		if want[n.UUID] != "" {
+			got[n.UUID] += fmt.Sprint(n.State, n.AgentURL)
 		}
 	}
-	x.same("busy node", seen, []string{"clean waittrue"})
+	x.same("busy nodes", got, want)
 	var fetched []string
-	for _, s := range look.Fetched {
+	for _, s := range v.looks[0].Fetched {
 		fetched = append(fetched, fmt.Sprint(s.Key, " ", s.Found, " ", s.Node.State))
 	}
 	x.same("fetched", fetched, []string{idle.UUID + " true enroll", gone.UUID + " false "})
-	x.setAgent(busy.UUID, ironic.Enroll, false)
+	for uuid := range want {
+		x.setAgent(uuid, ironic.Enroll, false)
+	}
 }

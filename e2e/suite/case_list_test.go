@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,6 +51,8 @@ func listFields(x *tester) {
 	}
 }
 
+var memberName = regexp.MustCompile(`"(\w+)" ?:`)
+
 // fieldsInTheOrderAsked holds that rows are written with the UUID first, then what was asked for in that order, each once, and
 // the links last.
 func fieldsInTheOrderAsked(x *tester) {
@@ -62,24 +65,10 @@ func fieldsInTheOrderAsked(x *tester) {
 	} {
 		var page struct{ Nodes []json.RawMessage }
 		x.get("/v1/nodes?limit=1&fields=" + fields).want(http.StatusOK).into(&page)
-		in, depth, got := json.NewDecoder(strings.NewReader(string(page.Nodes[0]))), 0, []string{}
-		for named := false; ; {
-			token, err := in.Token()
-			if err != nil {
-				break
-			}
-			switch delim, is := token.(json.Delim); {
-			case is && (delim == '{' || delim == '['):
-				depth++
-				named = false
-			case is:
-				depth--
-				named = false
-			case depth == 1 && !named:
-				got, named = append(got, token.(string)), true
-			default:
-				named = false
-			}
+		row, _, _ := strings.Cut(string(page.Nodes[0]), `: [`) // the links, which are last
+		var got []string
+		for _, m := range memberName.FindAllStringSubmatch(row+":", -1) {
+			got = append(got, m[1])
 		}
 		x.same("fields="+fields, strings.Join(got, " "), want)
 	}

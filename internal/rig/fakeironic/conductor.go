@@ -82,10 +82,7 @@ func (w *World) reach(n *node) *fault {
 	case d.until == 0:
 		return nil
 	case d.killed:
-		return serverFault(500, "Unable to establish connection to http://localhost:8089: "+
-			"HTTPConnectionPool(host='localhost', port=8089): Max retries exceeded with url: / "+
-			"(Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f8a74574d10>: "+
-			"Failed to establish a new connection: [Errno 111] ECONNREFUSED'))")
+		return serverFault(500, "Unable to establish connection to http://localhost:8089: [Errno 111] ECONNREFUSED")
 	}
 	return serverFault(503, "Resource temporarily unavailable, please retry.")
 }
