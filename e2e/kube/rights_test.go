@@ -155,10 +155,10 @@ func setScene(t *testing.T, ns string, objects []*unstructured.Unstructured) (ac
 		t.Fatal(err)
 	}
 	t.Cleanup(looker.CloseIdleConnections)
-	failed := false
+	failed, client := false, trusting(t, cert)
 	return func() {
 		for _, node := range nodes {
-			p.put(node, "active")
+			p.request(client, "put", p.At.Gateway+"/v1/nodes/"+node+"/states/provision", `{"target":"active"}`, "")
 		}
 		_, _ = looker.Status(t.Context()) // refused, until it leads
 		f.With(func(now time.Time, w *fakeironic.World) {

@@ -34,16 +34,17 @@ func trusting(t *testing.T, cert string) *http.Client {
 
 // request asks with a token, none where it is empty, until the throttle has found out who asks: the API server is spared
 // when many ask who are new.
-func (p *throttle) request(client *http.Client, verb, url, token string) (code int, header http.Header, body string) {
+func (p *throttle) request(client *http.Client, verb, url, text, token string) (code int, header http.Header, body string) {
 	p.Helper()
 	await(p.T, "judgement", func() bool {
 		ctx, cancel := context.WithTimeout(p.Context(), 20*time.Second)
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, strings.ToUpper(verb), url, strings.NewReader("{}"))
+		req, err := http.NewRequestWithContext(ctx, strings.ToUpper(verb), url, strings.NewReader(text))
 		if err != nil {
 			p.Fatal(err)
 		}
 		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -56,8 +57,8 @@ func (p *throttle) request(client *http.Client, verb, url, token string) (code i
 		if header.Get("Content-Type") == "text/event-stream" { // it does not end by itself
 			return true
 		}
-		text, err := io.ReadAll(resp.Body)
-		body = string(text)
+		answer, err := io.ReadAll(resp.Body)
+		body = string(answer)
 		return err == nil && code != http.StatusServiceUnavailable
 	}, p.Log.Tail)
 	return code, header, body
@@ -90,7 +91,7 @@ func TestTokensAndRolesOfClients(t *testing.T) {
 		"metrics, reader":         {metrics, token(t, ns, "prometheus", "ironic-throttle-metrics-reader-"+ns), http.StatusOK},
 		"reader of metrics":       {status, token(t, ns, "prometheus"), http.StatusForbidden},
 	} {
-		code, header, body := p.request(client, "get", tc.url, tc.token)
+		code, header, body := p.request(client, "get", tc.url, "{}", tc.token)
 		if code != tc.want || (header.Get("WWW-Authenticate") == "Bearer") != (code == http.StatusUnauthorized) {
 			t.Errorf("%s: %d %q %s, want %d", name, code, header.Get("WWW-Authenticate"), body, tc.want)
 		}
@@ -110,10 +111,10 @@ func TestTokensAndRolesOfClients(t *testing.T) {
 						at = p.At.Metrics
 					}
 					at += strings.NewReplacer("holds/*", "holds/"+ns+"/host-1/release", "breakers/*", "breakers/ironic/reset").Replace(url)
-					if code, _, body := p.request(client, verb, at, token(t, ns, "one-of-"+role.GetName(), role.GetName())); code == http.StatusUnauthorized || code == http.StatusForbidden {
+					if code, _, body := p.request(client, verb, at, "{}", token(t, ns, "one-of-"+role.GetName(), role.GetName())); code == http.StatusUnauthorized || code == http.StatusForbidden {
 						t.Error(errors.New(role.GetName() + ": " + verb + " " + at + ": " + body))
 					}
-					if code, _, _ := p.request(client, verb, at, nobody); code != http.StatusForbidden {
+					if code, _, _ := p.request(client, verb, at, "{}", nobody); code != http.StatusForbidden {
 						t.Errorf("%s %s without a role: %d", verb, at, code)
 					}
 				}
