@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,8 +35,6 @@ func TestMain(m *testing.M) {
 //	http METHOD URL [BODY]    print the body of the answer, which must be 2xx
 //	waitget REGEXP URL        GET it again and again until the body matches
 //	terminate SUBCOMMAND      send SIGTERM to the background command
-//
-// $PLANS is testdata/plan.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -45,11 +42,6 @@ func TestScripts(t *testing.T) {
 			// The race detector holds up the end of each process for 1 s.
 			e.Setenv("GORACE", "atexit_sleep_ms=10")
 			e.Setenv("IRONIC_THROTTLE_LOG_FORMAT", "text")
-			plans, err := filepath.Abs(filepath.Join("..", "..", "testdata", "plan"))
-			if err != nil {
-				return err
-			}
-			e.Setenv("PLANS", plans)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -20,34 +20,6 @@ import (
 // state reads the clusters for a plan.
 type state = func(context.Context) (disruption.State, error)
 
-// readFleet makes what reads the clusters for plans. Where conductor groups have limits of their own, it adds to each host its
-// group, which Ironic alone knows.
-func (a *App) readFleet(c config.Config) state {
-	read := fleet.New(fleet.Options{Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch, Now: a.now}).Read
-	if len(c.Limits.Pools) == 0 {
-		return read
-	}
-	return func(ctx context.Context) (disruption.State, error) {
-		s, err := read(ctx)
-		if err != nil {
-			return s, err
-		}
-		nodes, err := a.nodes.Get(ctx)
-		if err != nil {
-			return s, fmt.Errorf("conductor groups: %w", err)
-		}
-		groups := make(map[string]string, nodes.Len())
-		for i := range nodes.Len() {
-			n := nodes.At(i)
-			groups[n.UUID] = n.ConductorGroup
-		}
-		for i := range s.Hosts {
-			s.Hosts[i].ConductorGroup = groups[s.Hosts[i].NodeUUID]
-		}
-		return s, nil
-	}
-}
-
 // newPlanner makes what answers GET /v1/plan; nil where nothing is planned. read replaces what reads the
 // clusters; nil: they are read.
 func (a *App) newPlanner(read state) (server.Planner, error) {
@@ -62,7 +34,7 @@ func (a *App) newPlanner(read state) (server.Planner, error) {
 		if a.cluster == nil {
 			return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: a cluster must be known (IRONIC_THROTTLE_KUBERNETES=on)")
 		}
-		read = a.readFleet(c)
+		read = fleet.New(fleet.Options{Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch, Now: a.now}).Read
 	}
 	p := planner.New(planner.Options{
 		Read: read, Throttle: a.throttleFacts, Now: a.now,
@@ -118,16 +90,8 @@ func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 	for _, pool := range d.QueueOf(now, api.QueueQuery{}).Pools {
 		t.Waiting += pool.Waiting + pool.Silent + pool.Stopped
 		stopped += pool.Stopped
-		switch pool.Pool {
-		case "":
-			t.Limit = pool.Limit
-			t.SlotMinutes = pool.MeanSlotSeconds / time.Minute.Seconds()
-		case virtualMediaPool: // beside the others
-		default:
-			if t.Groups == nil {
-				t.Groups = map[string]int{}
-			}
-			t.Groups[pool.Pool] = pool.Limit
+		if pool.Pool == "" {
+			t.Limit, t.SlotMinutes = pool.Limit, pool.MeanSlotSeconds/time.Minute.Seconds()
 		}
 	}
 	holds := d.Holds(now)
@@ -145,16 +109,10 @@ func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 	}
 	if breakers := d.Breakers(now); breakers.Enabled {
 		for _, b := range breakers.Breakers {
-			if b.State != breakerClosed {
+			if b.State != "CLOSED" {
 				t.OpenBreakers = append(t.OpenBreakers, b.Scope)
 			}
 		}
 	}
 	return t
 }
-
-// Words of the API.
-const (
-	virtualMediaPool = "virtual-media"
-	breakerClosed    = "CLOSED"
-)

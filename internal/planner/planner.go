@@ -4,7 +4,6 @@ package planner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +16,7 @@ import (
 // the cluster read each time.
 const keep = 5 * time.Second
 
-// Options is what New needs. Read, Throttle and Config are required.
+// Options is what New needs; all are required.
 type Options struct {
 	// Read reads the clusters: all of a State but its Throttle.
 	Read func(ctx context.Context) (disruption.State, error)
@@ -25,7 +24,7 @@ type Options struct {
 	// not block.
 	Throttle func(now time.Time) disruption.Throttle
 	Config   func() disruption.Config
-	Now      func() time.Time // nil: time.Now
+	Now      func() time.Time
 }
 
 // Planner makes plans, one at a time. It is safe for concurrent use.
@@ -36,27 +35,23 @@ type Planner struct {
 
 // reading is one state of the cluster, with the plan that was made of it.
 type reading struct {
-	at       time.Time // when it was complete
-	document disruption.Document
-	plan     *api.Plan
+	at    time.Time // when it was complete
+	state disruption.State
+	plan  *api.Plan // nil: not made yet
 }
 
 // New returns a Planner that has read nothing yet.
 func New(o Options) *Planner {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	p := &Planner{opts: o, turn: make(chan *reading, 1)}
 	p.turn <- nil
 	return p
 }
 
-// Plan says what could be released or provisioned again. It is what a plan of Document is, as of the time at which the
-// state was taken.
+// Plan says what could be released or provisioned again, as of the time at which the state was taken.
 func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 	err = p.with(ctx, keep, func(r *reading) error {
 		if r.plan == nil {
-			made, err := disruption.Plan(ctx, &r.document.State, r.document.Config, r.document.State.TakenAt)
+			made, err := p.PlanOf(ctx, &r.state, r.state.TakenAt)
 			if err != nil {
 				return err
 			}
@@ -68,22 +63,12 @@ func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 	return plan, err
 }
 
-// Document is the JSON of what Plan plans with.
-func (p *Planner) Document(ctx context.Context) (text []byte, err error) {
-	err = p.with(ctx, keep, func(r *reading) (err error) {
-		text, err = json.MarshalIndent(r.document, "", " ")
-		return err
-	})
-	return text, err
-}
-
 // Explain tells why a host is a candidate or not; known is false for one that is not there.
 func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.PlanExplanation, known bool, err error) {
 	host := disruption.Key{Namespace: namespace, Name: name}
 	err = p.with(ctx, keep, func(r *reading) (err error) {
-		state := &r.document.State
-		if known = slices.ContainsFunc(state.Hosts, func(h disruption.Host) bool { return h.Key == host }); known {
-			e, err = disruption.Explain(ctx, state, r.document.Config, state.TakenAt, host)
+		if known = slices.ContainsFunc(r.state.Hosts, func(h disruption.Host) bool { return h.Key == host }); known {
+			e, err = disruption.Explain(ctx, &r.state, p.opts.Config(), r.state.TakenAt, host)
 		}
 		return err
 	})
@@ -93,7 +78,7 @@ func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.Pl
 // State reads the cluster for a plan that is carried out. Nobody may change what it returns.
 func (p *Planner) State(ctx context.Context) (state *disruption.State, err error) {
 	err = p.with(ctx, 0, func(r *reading) error {
-		state = &r.document.State
+		state = &r.state
 		return nil
 	})
 	return state, err
@@ -119,25 +104,16 @@ func (p *Planner) with(ctx context.Context, most time.Duration, use func(*readin
 	}
 	defer func() { p.turn <- r }()
 	begun := p.opts.Now()
-	if r == nil || begun.Before(r.at) || begun.Sub(r.at) >= most {
-		r = nil // free before the next one is read
-		if r, err = p.read(ctx, begun); err != nil {
-			return err
-		}
+	if r != nil && !begun.Before(r.at) && begun.Sub(r.at) < most {
+		return use(r)
 	}
-	return use(r)
-}
-
-func (p *Planner) read(ctx context.Context, begun time.Time) (*reading, error) {
+	r = nil // free before the next one is read
 	state, err := p.opts.Read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the cluster: %w", err)
+		return fmt.Errorf("reading the cluster: %w", err)
 	}
 	now := p.opts.Now()
-	if state.TakenAt.IsZero() {
-		state.TakenAt = begun
-	}
-	state.TakenAt = state.TakenAt.UTC().Round(0) // as it is in a file
 	state.Throttle = p.opts.Throttle(now)
-	return &reading{at: now, document: disruption.Document{Version: 1, Config: p.opts.Config(), State: state}}, nil
+	r = &reading{at: now, state: state}
+	return use(r)
 }

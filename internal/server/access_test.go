@@ -50,7 +50,7 @@ var everyRoute = []struct{ method, path, body string }{
 	{"GET", "/", ""}, {"GET", "/page.css", ""}, {"GET", "/page.js", ""}, {"GET", "/why/metal3/host-1", ""},
 	{"POST", "/v1/isready", goodAsk}, {"GET", "/v1/isready", ""}, {"GET", "/v1/status", ""}, {"HEAD", "/v1/status", ""},
 	{"GET", "/v1/slots", ""}, {"GET", "/v1/queue", ""}, {"GET", "/v1/holds", ""}, {"GET", "/v1/breakers", ""}, {"GET", "/v1/why/a/b", ""},
-	{"GET", "/v1/plan", ""}, {"GET", "/v1/plan/state", ""}, {"GET", "/v1/plan/hosts/metal3/host-1", ""},
+	{"GET", "/v1/plan", ""}, {"GET", "/v1/plan/hosts/metal3/host-1", ""},
 	{"POST", "/v1/holds/metal3/host-1/release", ""}, {"POST", "/v1/breakers/group:rack1/reset", ""}, {"POST", "/v1/breakers/group:rack1/trip", ""},
 	{"GET", "/v1/nothing", ""}, {"GET", "//v1/status", ""}, {"DELETE", "/v1/slots", ""}, {"OPTIONS", "/v1/status", ""},
 }

@@ -14,8 +14,6 @@ import (
 // with ctx, and are safe for concurrent use. An error tells why there is no plan now.
 type Planner interface {
 	Plan(ctx context.Context) (api.Plan, error)
-	// Document is the JSON of all that the plan is made of.
-	Document(ctx context.Context) ([]byte, error)
 	// Explain tells of one host; known is false for an unknown one.
 	Explain(ctx context.Context, namespace, name string) (e api.PlanExplanation, known bool, err error)
 }
@@ -66,15 +64,6 @@ func (s *Server) getPlan(ctx context.Context, w http.ResponseWriter, _ *http.Req
 	}
 	writeJSON(w, http.StatusOK, plan)
 	return nil
-}
-
-// getPlanState answers GET /v1/plan/state.
-func (s *Server) getPlanState(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
-	document, err := s.opts.Planner.Document(ctx)
-	if err == nil {
-		write(w, http.StatusOK, "application/json", document)
-	}
-	return err
 }
 
 // explainPlan answers GET /v1/plan/hosts/{namespace}/{name}.

@@ -34,24 +34,20 @@ func (p *planner) wait(ctx context.Context) error {
 
 func (p *planner) Plan(ctx context.Context) (api.Plan, error) { return p.plan, p.wait(ctx) }
 
-func (p *planner) Document(ctx context.Context) ([]byte, error) {
-	return []byte(`{"version":1}`), p.wait(ctx)
-}
-
 func (p *planner) Explain(ctx context.Context, namespace, name string) (api.PlanExplanation, bool, error) {
 	return api.PlanExplanation{Host: namespace + "/" + name, Summary: "It is."}, name == "host-1", p.wait(ctx)
 }
 
 func plans(p *planner) func(*Options) { return func(o *Options) { o.Planner = p } }
 
-var planPaths = []string{"/v1/plan", "/v1/plan/state", "/v1/plan/hosts/metal3/host-1"}
+var planPaths = []string{"/v1/plan", "/v1/plan/hosts/metal3/host-1"}
 
 // What is being carried out is as it is now, also where the plan is some seconds old.
 func TestPlanIsShown(t *testing.T) {
 	running := &api.PlanRunning{ID: "abcdef", Hosts: []string{"metal3/host-3"}, Stuck: true}
 	s := made(t, seen(), plans(&planner{plan: api.Plan{Blocked: "3 hosts wait"}}), func(o *Options) { o.Running = func() *api.PlanRunning { return running } })
 	for path, want := range map[string]string{
-		planPaths[0]: `"blocked":"3 hosts wait","running":{"id":"abcdef"`, planPaths[1]: `{"version":1}`, planPaths[2]: `"conditions":[]`,
+		planPaths[0]: `"blocked":"3 hosts wait","running":{"id":"abcdef"`, planPaths[1]: `"conditions":[]`,
 	} {
 		w := send(t, s.API(), "GET", path, "")
 		if w.Code != 200 || !strings.Contains(w.Body.String(), want) || w.Header().Get("Content-Type") != "application/json" {

@@ -32,7 +32,6 @@ func (s *Server) apiRoutes() routes {
 
 		"GET /why/{namespace}/{name}":               s.hostPage,
 		"GET /v1/why/{namespace}/{name}":            s.why,
-		"GET /v1/plan/state":                        s.planning(s.getPlanState),
 		"GET /v1/plan/hosts/{namespace}/{name}":     s.planning(s.explainPlan),
 		"POST /v1/holds/{namespace}/{name}/release": s.leader(s.releaseHold),
 		"POST /v1/breakers/{scope}/reset":           s.leader(s.resetBreaker),

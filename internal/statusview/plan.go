@@ -16,8 +16,7 @@ const (
 	planExcluded = 3
 )
 
-// Plan shows what could be released or provisioned again. Commands are never broken: they can be
-// pasted.
+// Plan shows what could be released or provisioned again.
 func Plan(p api.Plan) string {
 	out := &page{}
 	if p.Running != nil {
@@ -132,9 +131,9 @@ func first(n int, names []string, all int) string {
 	return text
 }
 
-// actions are a table, with evidence and commands below each row.
+// actions are a table, with evidence below each row.
 func (p *page) actions(actions []api.PlanAction) {
-	t := newTable("HOST", "DECISION", "REASON", "SAVING/H", "COST", "SLOTS", "MINUTES", "PAYBACK")
+	t := newTable("HOST", "DECISION", "REASON", "SAVING/H", "COST", "MINUTES", "PAYBACK")
 	for _, a := range actions {
 		payback, host := "", ""
 		if a.PaybackHours != nil {
@@ -143,7 +142,7 @@ func (p *page) actions(actions []api.PlanAction) {
 		if len(a.Hosts) > 0 {
 			host = a.Hosts[0].Name
 		}
-		t.row(host, string(a.Decision), string(a.Reason), number(a.SavingPerHour), number(a.DisruptionCost), strconv.Itoa(a.PeakSlots), number(a.SlotMinutes), payback)
+		t.row(host, string(a.Decision), string(a.Reason), number(a.SavingPerHour), number(a.DisruptionCost), number(a.SlotMinutes), payback)
 	}
 	p.table(t, 0, "", func(i int) {
 		p.action(actions[i])
@@ -158,14 +157,12 @@ func (p *page) action(a api.PlanAction) {
 	say := func(text string) { p.line("  " + text) }
 	var hosts, moves []string
 	for _, h := range a.Hosts {
-		hosts = append(hosts, h.Name)
+		hosts = append(hosts, fmt.Sprintf("%s (Machine %s, node %s)", h.Name, h.Machine, h.Node))
 	}
 	for _, m := range a.Moves {
 		moves = append(moves, m.Pod+" to "+m.To)
 	}
-	if len(hosts) > 1 {
-		say("hosts: " + strings.Join(hosts, ", "))
-	}
+	say(strings.Join(hosts, ", ") + " of " + a.Pool)
 	for _, text := range a.Evidence {
 		say(text)
 	}
@@ -177,12 +174,6 @@ func (p *page) action(a api.PlanAction) {
 	}
 	if len(moves) > 0 {
 		say(amount(len(moves), "pod") + " would move: " + first(planMoves, moves, len(moves)))
-	}
-	if len(a.Commands) > 0 {
-		say("Run, in this order:")
-	}
-	for _, command := range a.Commands {
-		p.line("    " + command)
 	}
 }
 

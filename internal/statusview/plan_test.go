@@ -18,12 +18,11 @@ func examplePlan() api.Plan {
 		MadeAt: made, ExecuteAfter: made.Add(15 * time.Second), DryRun: true, Method: api.MethodMulti,
 		Actions: []api.PlanAction{{
 			ID: "a1", Decision: api.PlanRelease, Reason: api.PlanUnderutilized, Pool: "MachineDeployment metal3/workers",
-			Hosts:         []api.PlanHost{{Name: "metal3/worker-4"}, {Name: "metal3/worker-5"}},
+			Hosts:         []api.PlanHost{{Name: "metal3/worker-4", Machine: "metal3/m-4", Node: "n-4"}, {Name: "metal3/worker-5", Machine: "metal3/m-5", Node: "n-5"}},
 			Evidence:      []string{"3 pods fit on worker-1 and worker-2.", "No pod has come or gone for 2h."},
-			SavingPerHour: 0.42, Saving: "both are powered off: 2 x 750 W at 0.28 per kWh", SlotMinutes: 60, PeakSlots: 2, PaybackHours: seconds(1.5),
+			SavingPerHour: 0.42, Saving: "both are powered off: 2 x 750 W at 0.28 per kWh", SlotMinutes: 60, PaybackHours: seconds(1.5),
 			DisruptionCost: 61.25, SavingPerCost: 0.0069,
-			Moves:    []api.PlanMove{{Pod: "shop/cart-0", To: "worker-1"}, {Pod: "shop/cart-1", To: "worker-2"}},
-			Commands: []string{"kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes", "kubectl scale -n metal3 machinedeployment/workers --replicas=4"},
+			Moves: []api.PlanMove{{Pod: "shop/cart-0", To: "worker-1"}, {Pod: "shop/cart-1", To: "worker-2"}},
 		}},
 		Later: []api.PlanCandidate{{Host: "metal3/worker-6", Pool: "MachineDeployment metal3/workers", Reason: api.PlanUnderutilized, SavingPerHour: 0.001, DisruptionCost: 120, Note: "the budget of 2 hosts is used"}},
 		Excluded: []api.PlanExcluded{
@@ -45,16 +44,13 @@ CLUSTER     NODES  PODS  FAULT
 metal3/far  19     1     -
 metal3/off  0      0     no route to host
 
-HOST             DECISION  REASON         SAVING/H  COST  SLOTS  MINUTES  PAYBACK
-metal3/worker-4  release   Underutilized  0.42      61.2  2      60       1h30m
-  hosts: metal3/worker-4, metal3/worker-5
+HOST             DECISION  REASON         SAVING/H  COST  MINUTES  PAYBACK
+metal3/worker-4  release   Underutilized  0.42      61.2  60       1h30m
+  metal3/worker-4 (Machine metal3/m-4, node n-4), metal3/worker-5 (Machine metal3/m-5, node n-5) of MachineDeployment metal3/workers
   3 pods fit on worker-1 and worker-2.
   No pod has come or gone for 2h.
   saving: both are powered off: 2 x 750 W at 0.28 per kWh
   2 pods would move: shop/cart-0 to worker-1, shop/cart-1 to worker-2
-  Run, in this order:
-    kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
-    kubectl scale -n metal3 machinedeployment/workers --replicas=4
 
 LATER            REASON         SAVING/H  COST  SAVING/COST  POOL                              NOTE
 metal3/worker-6  Underutilized  0.001     120   0            MachineDeployment metal3/workers  the budget of 2 hosts is used
@@ -65,15 +61,6 @@ EXCLUDED  FIRST CONDITION THAT IS NOT MET  WHICH
 `
 	if diff := cmp.Diff(want, Plan(examplePlan())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// Where there is nothing to run, nothing says so.
-func TestAPlanWithoutCommandsNamesNone(t *testing.T) {
-	p := examplePlan()
-	p.Actions[0].Commands = nil
-	if got := Plan(p); strings.Contains(got, "Run") || strings.Contains(got, "kubectl") {
-		t.Error(got)
 	}
 }
 

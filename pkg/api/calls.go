@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -113,12 +112,6 @@ func (c *Client) changeBreaker(ctx context.Context, scope, how string, request a
 // Code 404 and the Field PlannerOff where nothing is planned, and Code 502 or 503 where the cluster cannot be read, or
 // not in time.
 func (c *Client) Plan(ctx context.Context) (Plan, error) { return get[Plan](ctx, c, "/v1/plan") }
-
-// PlanState returns the document that a plan is made of, as `ironic-throttle plan --state` reads it: settings, machines,
-// hosts, nodes and pods. Errors are as in Plan.
-func (c *Client) PlanState(ctx context.Context) (json.RawMessage, error) {
-	return get[json.RawMessage](ctx, c, "/v1/plan/state")
-}
 
 // PlanExplanation tells why a host is a candidate of planned work or not. The *Error has Code 404 and the Field
 // PlanHostUnknown for an unknown host. Other errors are as in Plan.

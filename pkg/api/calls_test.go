@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -70,8 +69,6 @@ func TestCalls(t *testing.T) {
 			`POST /v1/breakers/ironic/trip {"for":"1h30m0s"}`, `{"changed":true}`, BreakerAnswer{Changed: true}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Plan(ctx) }, "GET /v1/plan",
 			`{"dryRun":true,"method":"Emptiness"}`, Plan{DryRun: true, Method: MethodEmptiness}},
-		{func(ctx context.Context, c *Client) (any, error) { return c.PlanState(ctx) }, "GET /v1/plan/state",
-			`{"version":1, "config":{}}`, json.RawMessage(`{"version":1, "config":{}}`)},
 		{func(ctx context.Context, c *Client) (any, error) { return c.PlanExplanation(ctx, "metal3", "host-1") },
 			"GET /v1/plan/hosts/metal3/host-1", `{"host":"metal3/host-1"}`, PlanExplanation{Host: "metal3/host-1"}},
 	} {

@@ -23,8 +23,8 @@ const (
 	DefaultTimeout = 2 * time.Second
 	// PlanTimeout bounds the calls that make a plan: the throttle reads the cluster for them, for at most a minute.
 	PlanTimeout = 75 * time.Second
-	// maxBody bounds an answer, in bytes: the state that a plan is made of has every pod.
-	maxBody = 256 << 20
+	// maxBody bounds an answer, in bytes: some name every host.
+	maxBody = 64 << 20
 	// maxIdle is how many connections stay open: BMO's workers ask in parallel.
 	maxIdle = 32
 )

@@ -104,13 +104,11 @@ type PlanAction struct {
 	Replacement *PlanHost `json:"replacement,omitempty"`
 	// Evidence are sentences that say why.
 	Evidence []string `json:"evidence"`
-	// SavingPerHour is what the action's own act saves: power off, or the end of a lease.
-	// Saving says in words how, or why nothing is saved.
+	// SavingPerHour is what the action's own act, power off, saves. Saving says in words how, or why nothing is saved.
 	SavingPerHour float64 `json:"savingPerHour"`
 	Saving        string  `json:"saving"`
-	// SlotMinutes is for how long slots are held, PeakSlots how many at once.
+	// SlotMinutes is for how long slots are held.
 	SlotMinutes float64 `json:"slotMinutes"`
-	PeakSlots   int     `json:"peakSlots"`
 	// PaybackHours is after how long the saving has paid for the work; absent where nothing is saved.
 	PaybackHours *float64 `json:"paybackHours,omitempty"`
 	// DisruptionCost is of the pods and the slots; SavingPerCost is what candidates are ordered by.
@@ -118,20 +116,15 @@ type PlanAction struct {
 	SavingPerCost  float64 `json:"savingPerCost"`
 	// Moves are where its pods would go.
 	Moves []PlanMove `json:"moves,omitempty"`
-	// Commands are what an operator would run, in order.
-	Commands []string `json:"commands"`
 }
 
 // PlanHost is a host of an action.
 type PlanHost struct {
-	Name           string `json:"name"` // NAMESPACE/NAME
-	NodeUUID       string `json:"nodeUUID,omitempty"`
-	Cluster        string `json:"cluster,omitempty"` // NAMESPACE/NAME of the workload cluster; "" = the throttle's own
-	Node           string `json:"node,omitempty"`    // of the cluster
-	Machine        string `json:"machine,omitempty"` // NAMESPACE/NAME
-	ConductorGroup string `json:"conductorGroup,omitempty"`
-	PowerOff       bool   `json:"powerOff,omitempty"` // spec.online becomes false once it is available and unclaimed
-	HandBack       bool   `json:"handBack,omitempty"` // its lease ends: it is handed back by hand
+	Name     string `json:"name"`               // NAMESPACE/NAME
+	Cluster  string `json:"cluster,omitempty"`  // NAMESPACE/NAME of the workload cluster; "" = the throttle's own
+	Node     string `json:"node,omitempty"`     // of the cluster
+	Machine  string `json:"machine,omitempty"`  // NAMESPACE/NAME
+	PowerOff bool   `json:"powerOff,omitempty"` // spec.online becomes false once it is available and unclaimed
 }
 
 // PlanMove is one pod that moves.

@@ -19,7 +19,6 @@ type draft struct {
 	spare    *host
 	moves    []api.PlanMove
 	evidence []string
-	replicas map[*pool]int // those of pools after the actions before
 }
 
 // action adds up what a draft costs and saves.
@@ -31,13 +30,12 @@ func (p *planner) action(d draft) api.PlanAction {
 	for _, h := range d.set {
 		a.Hosts = append(a.Hosts, planHost(h))
 	}
-	held, slots := len(d.set), p.plannedSlots(d.set[0].ConductorGroup)
-	a.PeakSlots = min(held, slots)
+	held := len(d.set)
 	switch {
 	case d.reason == api.PlanDrifted:
 		a.Decision, held = api.PlanReprovision, 2*held
 	case d.spare != nil:
-		a.Decision, held, a.PeakSlots, a.Replacement = api.PlanReplace, held+1, min(2, slots), new(planHost(d.spare))
+		a.Decision, held, a.Replacement = api.PlanReplace, held+1, new(planHost(d.spare))
 	}
 	if a.Decision != api.PlanReprovision {
 		p.saves(&a, d)
@@ -48,13 +46,13 @@ func (p *planner) action(d draft) api.PlanAction {
 	a.SlotMinutes = float64(held) * p.minutes
 	a.DisruptionCost = disruptionCost(d.set, a.SlotMinutes)
 	a.SavingPerCost = a.SavingPerHour / a.DisruptionCost
-	a.ID, a.Commands = id(d.method, a), commandsFor(a.Decision, d)
+	a.ID = id(d.method, a)
 	return a
 }
 
 // planHost is a host as an action names it.
 func planHost(h *host) api.PlanHost {
-	ph := api.PlanHost{Name: h.id, NodeUUID: h.NodeUUID, Node: h.Node, ConductorGroup: h.ConductorGroup}
+	ph := api.PlanHost{Name: h.id, Node: h.Node}
 	if h.Cluster != (Key{}) {
 		ph.Cluster = h.Cluster.String()
 	}
@@ -68,8 +66,8 @@ func planHost(h *host) api.PlanHost {
 func (p *planner) saves(a *api.PlanAction, d draft) {
 	var said []string
 	for i, h := range d.set {
-		a.Hosts[i].PowerOff, a.Hosts[i].HandBack = h.saving.powerOff, h.saving.handBack
-		said = append(said, named(d.set, h)+h.saving.words)
+		a.Hosts[i].PowerOff = h.saving > 0
+		said = append(said, named(d.set, h)+h.how)
 	}
 	if d.spare != nil {
 		said = append(said, fmt.Sprintf("less %s an hour for %s", money(d.spare.price), d.spare.id))
@@ -93,7 +91,7 @@ func named(set []*host, h *host) string {
 func id(by api.PlanMethod, a api.PlanAction) string {
 	words := []string{string(by), string(a.Decision), string(a.Reason), a.Pool}
 	for _, h := range a.Hosts {
-		words = append(words, h.Name, h.NodeUUID, h.Machine, h.Cluster, h.Node)
+		words = append(words, h.Name, h.Machine, h.Cluster, h.Node)
 	}
 	if a.Replacement != nil {
 		words = append(words, "by", a.Replacement.Name)
@@ -105,7 +103,7 @@ func id(by api.PlanMethod, a api.PlanAction) string {
 // actions makes actions of a consolidation, one for each pool.
 func (p *planner) actions(method api.PlanMethod, s *solution) (all []api.PlanAction) {
 	for _, set := range byPool(s.set) {
-		d := draft{method: method, reason: api.PlanUnderutilized, set: set, spare: s.spare, moves: s.at.planMoves(set), replicas: map[*pool]int{}}
+		d := draft{method: method, reason: api.PlanUnderutilized, set: set, spare: s.spare, moves: s.at.planMoves(set)}
 		d.evidence = p.whyUnder(d)
 		all = append(all, p.action(d))
 	}
@@ -131,13 +129,4 @@ func (p *planner) whyUnder(d draft) []string {
 		all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
 	}
 	return all
-}
-
-// plannedSlots is how many slots planned work may hold at once in a group of L slots: max(1, floor(L/4)).
-func (p *planner) plannedSlots(group string) int {
-	limit := p.s.Throttle.Limit
-	if own, ok := p.s.Throttle.Groups[group]; ok {
-		limit = min(limit, own)
-	}
-	return max(1, limit/4)
 }

@@ -29,9 +29,6 @@ type brute struct {
 	hosts      []*disruption.Host
 }
 
-// worth is what releasing a host saves an hour by all acts.
-func (w *world) worth(h *disruption.Host) float64 { return w.most(h, true, true) }
-
 // newBrute has the candidates, and in its best set what goes anyway.
 func newBrute(l *lab) *brute {
 	b := &brute{world: newWorld(&l.s, l.c, l.now)}

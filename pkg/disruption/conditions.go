@@ -150,7 +150,7 @@ func (p *planner) priced(h *host) []api.PlanCondition {
 	}
 	all := []api.PlanCondition{
 		{Type: "Price", Met: h.unpriced == "", Message: price},
-		{Type: "Saving", Met: h.saving.perHour > 0, Message: h.saving.words},
+		{Type: "Saving", Met: h.saving > 0, Message: h.how},
 	}
 	if saving, hours := p.weigh([]*host{h}, nil); saving > 0 {
 		pays := time.Duration(min(hours, 1e6) * float64(time.Hour)).Round(time.Second)

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
@@ -9,13 +10,13 @@ import (
 // Config is how plans are made. Default has the defaults.
 type Config struct {
 	// ConsolidateAfter is how long no pod may have come or gone.
-	ConsolidateAfter Span `json:"consolidateAfter"`
+	ConsolidateAfter Span
 	// Budgets say how many hosts of a pool may be disrupted at once, and how many stay Ready.
-	Budgets budget.List `json:"budgets"`
+	Budgets budget.List
 	// TariffPerKWh is the price of energy; nil: watts have no price.
-	TariffPerKWh *float64 `json:"tariffPerKWh,omitempty"`
+	TariffPerKWh *float64
 	// Execute: plans are carried out in pools whose annotation allows it.
-	Execute bool `json:"execute,omitempty"`
+	Execute bool
 }
 
 // Default is the Config without settings.
@@ -26,8 +27,32 @@ func Default() Config {
 // ValidateAfter is how old a plan must be to be carried out.
 const ValidateAfter = 15 * time.Second
 
-// Span is a duration, or Never. Its text is as "30s", "24h" or "Never".
+// Span is a duration, or Never.
 type Span time.Duration
 
 // Never is a Span without end.
 const Never Span = -1
+
+// String is a duration such as 30s, or Never.
+func (s Span) String() string {
+	if s == Never {
+		return "Never"
+	}
+	return time.Duration(s).String()
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads Never, or a duration that is not negative.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	switch {
+	case string(text) == "Never":
+		d = time.Duration(Never)
+	case err != nil || d < 0:
+		return fmt.Errorf("%.99q is no duration such as 30s, and not Never", text)
+	}
+	*s = Span(d)
+	return nil
+}

@@ -30,7 +30,7 @@ func fleet(seed uint64, hosts, pods int) *lab {
 	}
 	for i := range hosts {
 		h, n := l.host()
-		h.Machine.Pool, h.ConductorGroup = l.s.Pools[i*len(l.s.Pools)/hosts].Key, fmt.Sprintf("rack-%d", i%20)
+		h.Machine.Pool = l.s.Pools[i*len(l.s.Pools)/hosts].Key
 		n.Allocatable = disruption.Resources{"cpu": pick(r, "32", "64", "96"), "memory": "256Gi", "pods": "110"}
 		n.Labels["zone"] = pick(r, "a", "b", "c")
 		n.Labels[zoneLabel] = n.Labels["zone"]

@@ -121,7 +121,7 @@ func (j *judgement) named(a *api.PlanAction, ph api.PlanHost, h *disruption.Host
 		j.breakf("host %s is in %s and %s", ph.Name, by, a.ID)
 	}
 	j.taken[ph.Name] = a.ID
-	want := api.PlanHost{Name: h.String(), NodeUUID: h.NodeUUID, Node: h.Node, ConductorGroup: h.ConductorGroup, PowerOff: ph.PowerOff, HandBack: ph.HandBack}
+	want := api.PlanHost{Name: h.String(), Node: h.Node, PowerOff: ph.PowerOff}
 	if h.Cluster != (disruption.Key{}) {
 		want.Cluster = h.Cluster.String()
 	}
@@ -232,8 +232,8 @@ func finite(all ...float64) bool {
 func (j *judgement) numbers(a *api.PlanAction) {
 	most, payback := 0.0, 0.0
 	for _, ph := range a.Hosts {
-		if h := j.hosts[ph.Name]; h != nil && a.Decision != api.PlanReprovision {
-			most += j.most(h, ph.PowerOff, ph.HandBack)
+		if h := j.hosts[ph.Name]; h != nil && a.Decision != api.PlanReprovision && ph.PowerOff {
+			most += j.worth(h)
 		}
 	}
 	if a.Replacement != nil && j.hosts[a.Replacement.Name] != nil {
@@ -245,7 +245,7 @@ func (j *judgement) numbers(a *api.PlanAction) {
 	}
 	under, ratio := a.Reason == api.PlanUnderutilized, a.SavingPerHour/max(a.DisruptionCost, 1e-9)
 	switch {
-	case !finite(a.SavingPerHour, a.SlotMinutes, a.DisruptionCost, a.SavingPerCost, payback) || a.PeakSlots < 1 || a.ID == "" || len(a.Evidence) == 0 || a.Saving == "":
+	case !finite(a.SavingPerHour, a.SlotMinutes, a.DisruptionCost, a.SavingPerCost, payback) || a.ID == "" || len(a.Evidence) == 0 || a.Saving == "":
 		j.breakf("action %s has numbers that are none or negative, or does not say why", a.ID)
 	case a.SavingPerHour > most*(1+1e-9)+1e-9 || under && a.SavingPerHour <= 0:
 		j.breakf("action %s says that it saves %g, and its acts save %g at most (law saving)", a.ID, a.SavingPerHour, max(0, most))

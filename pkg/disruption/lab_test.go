@@ -69,7 +69,7 @@ func (l *lab) host() (*disruption.Host, *disruption.Node) {
 		Allocatable: cpus("8"), FirstReady: l.now.Add(-24 * time.Hour),
 	})
 	l.s.Hosts = append(l.s.Hosts, disruption.Host{
-		Key: name("h"), NodeUUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), State: "provisioned", PoweredOn: true,
+		Key: name("h"), State: "provisioned",
 		Consumer: "Metal3Machine " + name("m").String(), Price: watts(400),
 		Capacity: cpus("8"), Node: name("n").Name, Created: l.now.Add(-48 * time.Hour),
 		Machine: &disruption.Machine{
@@ -95,8 +95,7 @@ func (l *lab) pool(name string, hosts ...int) *disruption.Pool {
 func (l *lab) spare(w float64) *disruption.Host {
 	i := len(l.s.Hosts)
 	l.s.Hosts = append(l.s.Hosts, disruption.Host{
-		Key: key(fmt.Sprintf("s-%d", i)), NodeUUID: fmt.Sprintf("00000000-0000-0000-0001-%012d", i),
-		State: "available", Price: watts(w), Capacity: cpus("8"), Created: l.now.Add(-48 * time.Hour),
+		Key: key(fmt.Sprintf("s-%d", i)), State: "available", Price: watts(w), Capacity: cpus("8"), Created: l.now.Add(-48 * time.Hour),
 	})
 	return &l.s.Hosts[len(l.s.Hosts)-1]
 }

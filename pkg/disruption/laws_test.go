@@ -30,15 +30,9 @@ func cases() uint64 {
 
 func show(t *testing.T, seed uint64, l *lab, p api.Plan, broken []string) {
 	t.Helper()
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Errorf("seed %d: the plan breaks\n%s\n%s", seed, strings.Join(broken, "\n"), text)
+	t.Errorf("seed %d: the plan breaks\n%s\n%s", seed, strings.Join(broken, "\n"), mustJSON(t, p))
 	if testing.Verbose() {
-		if text, err = json.Marshal(l.document()); err == nil {
-			t.Logf("%s", text)
-		}
+		t.Logf("%s", mustJSON(t, l.s))
 	}
 }
 

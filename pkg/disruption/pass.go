@@ -44,7 +44,6 @@ func moreFirst(a, b *host) int { return cmp.Compare(b.per, a.per) }
 // emptiness releases hosts on which nothing runs, each by an action of its own. Pods that wait for a node keep the room
 // that they would get.
 func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
-	replicas := map[*pool]int{}
 	var going []*host
 	waits := func(h *host) bool {
 		return slices.ContainsFunc(h.node.waiting, func(it *item) bool { return !it.DaemonSet })
@@ -61,7 +60,7 @@ func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 		}
 		going = set
 		all = append(all, p.action(draft{
-			method: name, reason: api.PlanEmpty, set: []*host{h}, replicas: replicas,
+			method: name, reason: api.PlanEmpty, set: []*host{h},
 			evidence: []string{"it has no pods but those of DaemonSets, mirror pods, and finished ones", p.quiet(h).Message},
 		}))
 	}
@@ -135,7 +134,7 @@ func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) (all []api.Pl
 			continue
 		}
 		c := api.PlanCandidate{
-			Host: h.id, Pool: h.pool.name, Reason: h.reasons[0], SavingPerHour: h.saving.perHour, DisruptionCost: h.cost, SavingPerCost: h.per, Note: p.notes[h],
+			Host: h.id, Pool: h.pool.name, Reason: h.reasons[0], SavingPerHour: h.saving, DisruptionCost: h.cost, SavingPerCost: h.per, Note: p.notes[h],
 		}
 		if c.Reason == api.PlanDrifted {
 			c.SavingPerHour, c.SavingPerCost = 0, 0

@@ -3,12 +3,9 @@ package disruption
 import (
 	"fmt"
 	"strconv"
-	"time"
 )
 
 const (
-	// maxPrice is the highest price that a document may have: sums of such prices stay exact enough, and finite.
-	maxPrice = 1e12
 	// minPrice is what counts as a saving: less is nothing, or what rounding left of a sum.
 	minPrice = 1e-9
 	// defaultMinutes is for how long a host is taken to hold a slot where that is not known, or more than maxMinutes.
@@ -18,76 +15,36 @@ const (
 	maxPayback = 24
 )
 
-const noTariff = "watts have no price without a tariff"
-
 // money writes a number as people do.
 func money(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
-// priceOf is what a host in service costs an hour: watts/1000 * tariff + lease. unknown says why that is not known.
-// With a tariff a host must tell its watts, even if they are 0: else hosts could not be compared.
-func (p *planner) priceOf(h *Host) (price float64, unknown string) {
-	tariff, watts, lease := p.c.TariffPerKWh, h.Price.WattsBusy, h.Price.LeasePerHour
-	switch {
-	case h.Price.Prepaid:
-		return 0, ""
-	case tariff != nil && watts == nil:
-		return 0, "watts-busy is not set"
-	case h.Price.LeaseEnds != nil && lease == nil:
-		return 0, "lease-per-hour is not set"
-	case tariff == nil && lease == nil:
-		return 0, "it has no lease, and " + noTariff
+// priceOf is what so many watts cost an hour. unknown says why that is not known; name is that of their annotation.
+func (p *planner) priceOf(watts *float64, name string) (price float64, unknown string) {
+	switch tariff := p.c.TariffPerKWh; {
+	case tariff == nil:
+		return 0, "watts have no price without a tariff"
+	case watts == nil:
+		return 0, name + " is not set"
+	default:
+		return *watts / 1000 * *tariff, ""
 	}
-	if tariff != nil {
-		price = *watts / 1000 * *tariff
-	}
-	if lease != nil {
-		price += *lease
-	}
-	return price, ""
 }
 
-// savings are what the release of a host saves by what the plan itself does.
-type savings struct {
-	perHour  float64
-	powerOff bool
-	handBack bool
-	words    string
-}
-
-// savingOf is of a host that is released: power that goes off, of which an empty host draws its idle watts only, and a
-// lease that can be ended now.
-func (p *planner) savingOf(h *host) (s savings) {
-	const unknown = "power off saves nothing that is known: "
-	watts, name, tariff := h.Price.WattsBusy, "watts-busy", p.c.TariffPerKWh
+// savingOf is what the release of a host saves an hour by power that goes off, of which an empty host draws its idle watts
+// only, and how that comes about.
+func (p *planner) savingOf(h *host) (perHour float64, how string) {
+	watts, name := h.Price.WattsBusy, "watts-busy"
 	if h.vacant() {
 		watts, name = h.Price.WattsIdle, "watts-idle"
 	}
+	price, unknown := p.priceOf(watts, name)
 	switch {
-	case h.Price.Prepaid:
-		return savings{words: "nothing: it is paid for already"}
-	case tariff == nil:
-		s.words = unknown + noTariff
-	case watts == nil:
-		s.words = unknown + name + " is not set"
-	case !h.PoweredOn && !h.ready():
-		s.words = "it is powered off already"
-	case *watts/1000**tariff < minPrice:
-		s.words = "power off saves nothing"
-	default:
-		s.perHour, s.powerOff = *watts/1000**tariff, true
-		s.words = fmt.Sprintf("power off saves %s an hour (%s W)", money(s.perHour), money(*watts))
+	case unknown != "":
+		return 0, "power off saves nothing that is known: " + unknown
+	case price < minPrice:
+		return 0, "power off saves nothing"
 	}
-	switch lease, ends := h.Price.LeasePerHour, h.Price.LeaseEnds; {
-	case lease == nil:
-	case ends == nil:
-		s.words += "; its lease goes on: lease-ends is not set"
-	case ends.After(p.now):
-		s.words += "; its lease goes on until " + ends.UTC().Format(time.RFC3339)
-	case *lease >= minPrice:
-		s.perHour, s.handBack = s.perHour+*lease, true
-		s.words += fmt.Sprintf("; the end of its lease saves %s an hour: hand it back", money(*lease))
-	}
-	return s
+	return price, fmt.Sprintf("power off saves %s an hour (%s W)", money(price), money(*watts))
 }
 
 // disruptionCost is of the pods that must move from hosts, and of the minutes for which slots are held; at least 1, so
@@ -111,8 +68,8 @@ func disruptionCost(set []*host, slotMinutes float64) float64 {
 func (p *planner) weigh(set []*host, spare *host) (saving, payback float64) {
 	work := 0.0
 	for _, h := range set {
-		saving += h.saving.perHour
-		work += max(h.price, h.saving.perHour) * p.minutes / 60
+		saving += h.saving
+		work += max(h.price, h.saving) * p.minutes / 60
 	}
 	if spare != nil {
 		saving -= spare.price

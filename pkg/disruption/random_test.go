@@ -69,8 +69,7 @@ var other = disruption.Key{Namespace: "metal3", Name: "other"}
 func (l *lab) join(from *lab) *lab {
 	var s disruption.State
 	text, _ := json.Marshal(from.s)
-	text = bytes.ReplaceAll(text, []byte(`"metal3","name":"`), []byte(`"metal3","name":"o-`))
-	_ = json.Unmarshal(bytes.ReplaceAll(text, []byte(`"nodeUUID":"0`), []byte(`"nodeUUID":"1`)), &s)
+	_ = json.Unmarshal(bytes.ReplaceAll(text, []byte(`"metal3","name":"`), []byte(`"metal3","name":"o-`)), &s)
 	for i := range s.Hosts {
 		if s.Hosts[i].Node != "" {
 			s.Hosts[i].Cluster = other
@@ -195,9 +194,6 @@ func (m *maker) host() {
 	}
 	watts := float64(100 * (1 + m.IntN(8)))
 	h.Price.WattsBusy, h.Price.WattsIdle = &watts, &watts
-	if m.rarely(4) {
-		h.Price.LeasePerHour, h.Price.LeaseEnds = new(float64(m.IntN(10))/10), new(m.l.now.Add(-time.Hour))
-	}
 	if m.rarely(6) {
 		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)}}
 	}
@@ -255,11 +251,7 @@ func (m *maker) price(h *disruption.Host) {
 	case 1:
 		h.Price.WattsBusy = nil
 	case 2:
-		h.Price.Prepaid = true
-	case 3:
-		h.Price.LeasePerHour, h.Price.LeaseEnds = new(0.5), new(m.l.now.Add(pick(m, -time.Hour, 0, 1, time.Hour)))
-	case 4:
-		h.Price.LeasePerHour = new(0.5)
+		h.Price.WattsBusy, h.Price.WattsIdle = new(0.0), new(0.0)
 	case 5:
 		h.Price.WattsIdle = new(*h.Price.WattsBusy / 2)
 	case 6:

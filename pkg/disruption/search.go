@@ -122,7 +122,7 @@ func (p *planner) exact(all []*host) (best *solution) {
 		s := some{mask: mask}
 		for i, h := range all {
 			if mask&(1<<i) != 0 {
-				s.set, s.bound = append(s.set, h), s.bound+h.saving.perHour
+				s.set, s.bound = append(s.set, h), s.bound+h.saving
 			}
 		}
 		sets = append(sets, s)

@@ -11,7 +11,7 @@ import (
 )
 
 // State is all that a plan is made of: the cluster, its machines and hosts, and how the
-// throttle stands. The order of its lists has no meaning. `plan --export` writes it.
+// throttle stands. The order of its lists has no meaning. Its JSON is for tests.
 type State struct {
 	TakenAt  time.Time   `json:"takenAt"`
 	Throttle Throttle    `json:"throttle"`
@@ -37,8 +37,7 @@ type Cluster struct {
 
 // Throttle is what the decision says of slots and of hosts that are not planned.
 type Throttle struct {
-	Limit  int            `json:"limit"`
-	Groups map[string]int `json:"groups,omitempty"` // limits of conductor groups that have their own
+	Limit int `json:"limit"`
 	// Waiting hosts want a slot and are not planned: queued, called, parked or held.
 	Waiting int `json:"waiting,omitempty"`
 	// Stale: how Ironic stands is not known.
@@ -107,15 +106,12 @@ type PoolPolicy struct {
 // Host is a BareMetalHost with what is known of its machine.
 type Host struct {
 	Key
-	NodeUUID       string `json:"nodeUUID,omitempty"` // Ironic's
-	State          string `json:"state"`              // status.provisioning.state
-	ConductorGroup string `json:"conductorGroup,omitempty"`
-	PoweredOn      bool   `json:"poweredOn"`          // status.poweredOn
-	Consumer       string `json:"consumer,omitempty"` // KIND NAMESPACE/NAME of spec.consumerRef; "" = unclaimed
-	Paused         bool   `json:"paused,omitempty"`
-	Detached       bool   `json:"detached,omitempty"`
-	External       bool   `json:"external,omitempty"` // externallyProvisioned
-	Deleting       bool   `json:"deleting,omitempty"`
+	State    string `json:"state"`              // status.provisioning.state
+	Consumer string `json:"consumer,omitempty"` // KIND NAMESPACE/NAME of spec.consumerRef; "" = unclaimed
+	Paused   bool   `json:"paused,omitempty"`
+	Detached bool   `json:"detached,omitempty"`
+	External bool   `json:"external,omitempty"` // externallyProvisioned
+	Deleting bool   `json:"deleting,omitempty"`
 	// Disrupting: carrying out a plan has begun on it and not ended (its label ironic-throttle.metal3.io/command).
 	Disrupting bool `json:"disrupting,omitempty"`
 	// Failed: the host is in error, or held.
@@ -148,15 +144,10 @@ type Host struct {
 	Faults []string `json:"faults,omitempty"`
 }
 
-// Price is what a host costs, in numbers that are finite and not negative. nil = not known.
+// Price is what a host draws, in numbers that are finite and not negative. nil = not known.
 type Price struct {
 	WattsBusy *float64 `json:"wattsBusy,omitempty"` // in service
 	WattsIdle *float64 `json:"wattsIdle,omitempty"` // powered on, nothing to do
-	// LeasePerHour ends with the lease, which can be handed back from LeaseEnds on.
-	LeasePerHour *float64   `json:"leasePerHour,omitempty"`
-	LeaseEnds    *time.Time `json:"leaseEnds,omitempty"`
-	// Prepaid capacity costs nothing more: its price is 0, and releasing it saves nothing.
-	Prepaid bool `json:"prepaid,omitempty"`
 }
 
 // Machine is Cluster API's.

@@ -36,7 +36,6 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 		{"a host is gone", empty, func(l *lab, _ *api.Plan) { l.s.Hosts = l.s.Hosts[1:] }},
 		{"another Machine", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].Machine.Name = "m-9" }},
 		{"another cluster", empty, far},
-		{"another node of Ironic's", empty, func(l *lab, _ *api.Plan) { l.s.Hosts[0].NodeUUID = "other" }},
 		{"no hosts", empty, func(_ *lab, p *api.Plan) { p.Actions[0].Hosts = nil }},
 		{"the breaker opens", empty, func(l *lab, _ *api.Plan) { l.s.Throttle.OpenBreakers = []string{"a"} }},
 		{"no room any more", multi, func(l *lab, _ *api.Plan) { l.pod("d", 2, "4"); l.pod("e", 1, "1") }},

@@ -42,7 +42,8 @@ type host struct {
 	price float64
 	// unpriced says why the price is not known.
 	unpriced  string
-	saving    savings // of its release
+	saving    float64 // of its release, an hour
+	how       string  // that comes about
 	cost, per float64 // of its disruption; what is saved per cost, by which candidates are ordered
 	drift     drift
 	// conditions of a candidate, all in their order; reasons of the methods that would take it, in theirs; none: it is no candidate.
@@ -84,8 +85,9 @@ func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner
 		c.build(p.target)
 	}
 	for _, h := range p.hosts {
-		h.saving, h.cost = p.savingOf(h), disruptionCost([]*host{h}, p.minutes)
-		h.per = h.saving.perHour / h.cost
+		h.saving, h.how = p.savingOf(h)
+		h.cost = disruptionCost([]*host{h}, p.minutes)
+		h.per = h.saving / h.cost
 		p.judge(h)
 	}
 	return p
@@ -145,7 +147,7 @@ func (p *planner) buildHosts() {
 		if h.pool != nil {
 			h.pool.members = append(h.pool.members, h)
 		}
-		h.price, h.unpriced = p.priceOf(h.Host)
+		h.price, h.unpriced = p.priceOf(h.Price.WattsBusy, "watts-busy")
 		h.drift = driftOf(h)
 		p.hosts = append(p.hosts, h)
 	}

@@ -196,38 +196,20 @@ func stuck(p *disruption.Pod) string {
 	return ""
 }
 
-// price is what a host in service costs an hour; ok = it is known.
-func (w *world) price(h *disruption.Host) (sum float64, ok bool) {
-	p := h.Price
-	if len(h.Faults) > 0 || p.Prepaid {
-		return 0, len(h.Faults) == 0
+// costs is what so many watts cost an hour; ok = it is known.
+func (w *world) costs(h *disruption.Host, watts *float64) (price float64, ok bool) {
+	if ok = watts != nil && w.c.TariffPerKWh != nil && len(h.Faults) == 0; ok {
+		price = *watts / 1000 * *w.c.TariffPerKWh
 	}
-	if ok = p.WattsBusy != nil && w.c.TariffPerKWh != nil; ok {
-		sum = *p.WattsBusy / 1000 * *w.c.TariffPerKWh
-	}
-	if p.LeasePerHour != nil {
-		sum, ok = sum+*p.LeasePerHour, true
-	}
-	return sum, ok
+	return price, ok
 }
 
-// most is the most that acts on a host can save an hour.
-func (w *world) most(h *disruption.Host, powerOff, handBack bool) float64 {
-	known := func(f *float64) float64 {
-		if f == nil {
-			return 0
-		}
-		return *f
-	}
-	saved := 0.0
-	if len(h.Faults) > 0 || h.Price.Prepaid {
-		return 0
-	}
-	if powerOff {
-		saved += max(known(h.Price.WattsBusy), known(h.Price.WattsIdle)) / 1000 * known(w.c.TariffPerKWh)
-	}
-	if handBack && h.Price.LeaseEnds != nil && !h.Price.LeaseEnds.After(w.now) {
-		saved += known(h.Price.LeasePerHour)
-	}
-	return saved
+// price is what a host in service costs an hour; ok = it is known.
+func (w *world) price(h *disruption.Host) (float64, bool) { return w.costs(h, h.Price.WattsBusy) }
+
+// worth is the most that the release of a host can save an hour.
+func (w *world) worth(h *disruption.Host) float64 {
+	busy, _ := w.costs(h, h.Price.WattsBusy)
+	idle, _ := w.costs(h, h.Price.WattsIdle)
+	return max(busy, idle)
 }

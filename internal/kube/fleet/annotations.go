@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -28,7 +27,6 @@ var (
 	errNumber = fmt.Errorf("must be a number from 0 to %d", int(maxNumber))
 	errFlag   = errors.New(`must be "true" or "false"`)
 	errSpan   = errors.New(`must be a duration that is not negative, such as "30s" or "24h", or "Never"`)
-	errMoment = errors.New(`must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`)
 	errWord   = errors.New("must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit")
 )
 
@@ -47,11 +45,6 @@ func span(text string) (disruption.Span, error) {
 	}
 	d, err := time.ParseDuration(text)
 	return disruption.Span(d), unless(err == nil && d >= 0, errSpan)
-}
-
-func moment(text string) (time.Time, error) {
-	v, err := time.Parse(time.RFC3339, text)
-	return v.UTC(), unless(err == nil, errMoment)
 }
 
 func word(text string) (string, error) {
@@ -94,18 +87,4 @@ func valueOr[T any](n *notes, name string, parse func(string) (T, error), bad T)
 		return bad
 	}
 	return v
-}
-
-func (n *notes) price() disruption.Price {
-	return disruption.Price{
-		WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number),
-		LeasePerHour: value(n, "lease-per-hour", number), LeaseEnds: value(n, "lease-ends", moment),
-		Prepaid: valueOr(n, "prepaid", flag, false),
-	}
-}
-
-func (n *notes) policy() disruption.PoolPolicy {
-	return disruption.PoolPolicy{
-		ConsolidateAfter: value(n, "consolidate-after", span), Budgets: valueOr(n, "budgets", budget.Parse, nil),
-	}
 }

@@ -29,8 +29,7 @@ func newHost(of *objects.Host) host {
 	at := of.Status.Provisioning
 	h := host{of: of}
 	h.Key, h.Labels, h.Created = keyOf(of), of.Labels, of.CreationTimestamp.UTC()
-	h.NodeUUID, h.State = strings.ToLower(at.ID), at.State
-	h.PoweredOn = of.Status.PoweredOn
+	h.State = at.State
 	h.External, h.Deleting = of.Spec.ExternallyProvisioned, of.DeletionTimestamp != nil
 	h.Paused, h.Detached = has(n.of, metal3.PausedAnnotation), has(n.of, metal3.DetachedAnnotation)
 	h.Failed = of.Status.OperationalStatus == metal3.OperationalStatusError || of.Status.ErrorType != ""
@@ -41,7 +40,8 @@ func newHost(of *objects.Host) host {
 			h.consumer = key
 		}
 	}
-	h.Class, h.Price = valueOr(n, "class", word, ""), n.price()
+	h.Class = valueOr(n, "class", word, "")
+	h.Price = disruption.Price{WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number)}
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
 	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
 	h.Disrupting = has(of.Labels, commandLabel)

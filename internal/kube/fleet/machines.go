@@ -12,6 +12,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // join finds out which host, Machine, node, pool and cluster belong together.
@@ -218,7 +219,10 @@ func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
 		}
 		p.Scales = !has(of.Labels, topologyOwnedLabel) && !has(n.of, autoscalerMin) && !has(n.of, autoscalerMax) &&
 			!p.paused() && of.DeletionTimestamp == nil
-		p.Policy, p.Execute = n.policy(), valueOr(n, "execute", flag, false) && !has(n.of, stoppedMark)
+		p.Policy = disruption.PoolPolicy{
+			ConsolidateAfter: value(n, "consolidate-after", span), Budgets: valueOr(n, "budgets", budget.Parse, nil),
+		}
+		p.Execute = valueOr(n, "execute", flag, false) && !has(n.of, stoppedMark)
 		p.Faults = n.faults
 		return p
 	}

@@ -152,7 +152,7 @@ func TestClientRoles(t *testing.T) {
 	const look = "[/ /page.css /page.js /why/* /v1/status /v1/slots /v1/queue /v1/why/* /v1/holds /v1/breakers /v1/plan /v1/plan/hosts/*] [get head]"
 	for name, want := range map[string]string{
 		"asker": "[/v1/isready] [get post]", "viewer": look, "metrics-reader": "[/metrics] [get]",
-		"operator": "[/v1/holds/* /v1/breakers/*] [post] [/v1/plan/state] [get head]",
+		"operator": "[/v1/holds/* /v1/breakers/*] [post]",
 	} {
 		var got []string
 		for _, r := range one[rbacv1.ClusterRole](t, m, "ClusterRole", throttle+"-"+name).Rules {
