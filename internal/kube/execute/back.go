@@ -37,8 +37,6 @@ func (r record) deploy(s *seen, m moment) move {
 	late := m.now.Sub(r.Since) > deployLimit
 	_, _, to := done(s.owner)
 	switch {
-	case taken && r.ours(s.spare): // its work is nobody's plan any more
-		return do(clean(s.spare))
 	case cmp.Or(r.unmarked(s), r.unfit(s)) != "":
 		return r.abandon(s, m, "%s", cmp.Or(r.unmarked(s), r.unfit(s)))
 	case replicas(s.owner) < to:
@@ -100,27 +98,7 @@ func (r record) takeBack(s *seen, m moment) *move {
 	return &next
 }
 
-// undo takes the replacement back, makes sure that nothing that is still on its way can change the owner, and then removes
-// the marks of the Machines and the taint.
-func (r record) undo(s *seen, m moment) move {
-	if next := r.takeBack(s, m); next != nil {
-		return *next
-	}
-	_, word, _ := done(s.owner)
-	if r.scales() && found(s.owner) && !r.others(s.owner) && !(r.ours(s.owner) && word == wordEnd) {
-		return do(r.scale(s.owner, 0, wordEnd))
-	}
-	if w := r.unmarks(s); len(w) > 0 {
-		return do(w...)
-	}
-	// After that the sweep finds the taint, when the cluster is back.
-	if a := s.node.away; a != nil && m.now.Sub(r.Since) <= otherLimit {
-		return r.asks(m, otherLimit, a)
-	}
-	return r.to(s, m, ending)
-}
-
-// unmarks removes marks from Machines, and the taint.
+// unmarks removes marks from Machines and the spare, and the taint.
 func (r *record) unmarks(s *seen) (writes []write) {
 	if r.ours(s.machine) {
 		writes = append(writes, unmark(s.machine))
@@ -130,25 +108,38 @@ func (r *record) unmarks(s *seen) (writes []write) {
 			writes = append(writes, unmark(m.Machine))
 		}
 	}
+	if r.ours(s.spare) && s.spare.UID != s.host.UID {
+		writes = append(writes, clean(s.spare))
+	}
 	if found(s.node) && taintOf(s.node.Spec.Taints) == r.ID {
 		writes = append(writes, taint(s.node.Node, s.node.cluster, ""))
 	}
 	return writes
 }
 
-// end removes what is left, the record last.
-func (r record) end(s *seen) move {
-	if r.ours(s.owner) {
-		return do(marks("removes its mark", s.owner, nil, nil))
+// end removes what is left, the record last. What is abandoned is taken back first, and nothing that is still on its way can
+// change the owner after that.
+func (r record) end(s *seen, m moment) move {
+	if r.Why != "" {
+		if next := r.takeBack(s, m); next != nil {
+			return *next
+		}
+		_, word, _ := done(s.owner)
+		if r.scales() && found(s.owner) && !r.others(s.owner) && !(r.ours(s.owner) && word == wordEnd) {
+			return do(r.scale(s.owner, 0, wordEnd))
+		}
 	}
-	writes := r.unmarks(s)
-	if r.ours(s.spare) && s.spare.UID != s.host.UID {
-		writes = append(writes, clean(s.spare))
-	}
-	if len(writes) > 0 {
+	if writes := r.unmarks(s); len(writes) > 0 {
 		return do(writes...)
 	}
-	last := do(clean(s.host))
-	last.done = true
+	// After that the sweep finds the taint, when the cluster is back.
+	if a := s.node.away; a != nil && m.now.Sub(r.Since) <= otherLimit {
+		return r.asks(m, otherLimit, a)
+	}
+	last := move{done: true}
+	if r.ours(s.owner) { // with the record: that it was made safe from earlier writes is forgotten with its mark
+		last.writes = append(last.writes, marks("removes its mark", s.owner, nil, nil))
+	}
+	last.writes = append(last.writes, clean(s.host))
 	return last
 }

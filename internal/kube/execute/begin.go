@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,9 +27,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 		return nil
 	}
 	p := r.plan
-	if r.plan, r.idle = nil, true; held && r.swept {
-		return nil
-	}
+	r.plan, r.idle = nil, true
 	s, err := r.o.Planner.State(ctx)
 	if err != nil {
 		return fmt.Errorf("state for a plan: %w", err)
@@ -83,7 +82,7 @@ func (r *Runner) begin(ctx context.Context, p *api.Plan, s *disruption.State) er
 		if !allowed(a, s) {
 			continue
 		}
-		c := recordOf(a, r.o.NewID(), r.o.Now())
+		c := recordOf(a, strings.ToLower(rand.Text())[:16], r.o.Now())
 		seen, err := r.look(ctx, &c, nil)
 		if err != nil {
 			return err
@@ -133,15 +132,8 @@ func recordOf(a api.PlanAction, id string, now time.Time) record {
 
 // complete enters what the cluster says, and fails where that is not what the action was made for.
 func (r *record) complete(s *seen) error {
-	switch claims := infrastructure(s.machine); {
-	case s.host.Labels[commandMark] != "" || s.host.Annotations[commandMark] != "":
-		return fmt.Errorf("host %s is part of another command", r.Host)
-	case claims == "" || consumer(s.host) != claims:
-		return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", r.Host, consumer(s.host), r.Machine)
-	case s.node.away != nil:
+	if s.node.away != nil {
 		return s.node.away
-	case s.machine.Status.NodeRef.Name != r.Node || !found(s.node):
-		return fmt.Errorf("its Machine %s has node %q, and the plan has %q", r.Machine, s.machine.Status.NodeRef.Name, r.Node)
 	}
 	r.HostUID, r.MachineUID, r.Consumer = string(s.host.UID), string(s.machine.UID), consumer(s.host)
 	for _, m := range s.members {
@@ -155,6 +147,5 @@ func (r *record) complete(s *seen) error {
 	if r.Decision != api.PlanRelease && r.Started.Sub(r.Newest) < settled {
 		return fmt.Errorf("%s has a Machine that is younger than %s", r.Pool, settled)
 	}
-	_, err := read(r.text()) // else it would be begun and taken for none, again and again
-	return err
+	return r.fault() // else it would be begun and taken for none, again and again
 }

@@ -38,7 +38,6 @@ const (
 	wordDown = "down" // for the Machine that goes
 	wordBack = "back" // the replacement taken back
 	wordEnd  = "end"  // nothing any more: a write that is still on its way meets another version
-	wordKept = "kept" // on a host: it had plannedMark before, which is somebody's
 )
 
 // done reads the label of an object.
@@ -72,20 +71,12 @@ func (r *record) plans(h *objects.Host) bool {
 }
 
 func (r *record) plan(h *objects.Host) write {
-	label := r.ID
-	if _, word, _ := done(h); word == wordKept || !r.ours(h) && h.Annotations[plannedMark] == "true" {
-		label += "." + wordKept
-	}
-	return marks("marks its host as planned work", h, label, map[string]any{plannedMark: "true"})
+	return marks("marks its host as planned work", h, r.ID, map[string]any{plannedMark: "true"})
 }
 
-// clean removes our marks from a host, plannedMark among them unless that is somebody's.
+// clean removes our marks from a host.
 func clean(h *objects.Host) write {
-	w := marks("removes its marks", h, nil, map[string]any{commandMark: nil})
-	if _, word, _ := done(h); word != wordKept {
-		w.annotations[plannedMark] = nil
-	}
-	return w
+	return marks("removes its marks", h, nil, map[string]any{commandMark: nil, plannedMark: nil})
 }
 
 // markMachine says which Machine goes first.

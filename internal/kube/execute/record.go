@@ -1,18 +1,15 @@
 package execute
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // step is how far a command is. What is done within one is seen by looking.
@@ -24,7 +21,6 @@ const (
 	draining  step = "draining"
 	going     step = "going"
 	leaving   step = "leaving"
-	undoing   step = "undoing"
 	ending    step = "ending"
 )
 
@@ -35,14 +31,13 @@ var steps = map[step]string{
 	draining:  "the pods leave the node",
 	going:     "the Machine is about to go",
 	leaving:   "the Machine goes, and its host is cleaned",
-	undoing:   "it is taken back",
 	ending:    "its marks are removed",
 }
 
 // record is a command as its annotation has it: one host is released, provisioned again or replaced. A tenant may write a
-// BareMetalHost, so it is no proof of anything: fault refuses what reaches beyond the host's namespace or was never written
-// here, and unproven looks for our marks where the tenant may not write, before anything there goes. It does not name the
-// cluster of the node, which is that of the Machine.
+// BareMetalHost, so it is no proof of anything: fault refuses what reaches beyond the host's namespace, and unproven looks for
+// our marks where the tenant may not write, before anything there goes. It does not name the cluster of the node, which is
+// that of the Machine.
 type record struct {
 	Version    int              `json:"version"`
 	ID         string           `json:"id"`
@@ -65,57 +60,34 @@ type record struct {
 	Why        string           `json:"why,omitempty"` // the command is taken back; "" = it is not
 }
 
-// Bounds of a record. Annotations of one object have 256 KiB in all.
 const (
-	version   = 1
-	maxRecord = 64 << 10
-	maxText   = 512     // of somebody else's text that is taken over
-	maxTexts  = 4 << 10 // of all texts that the log shows
+	version = 1
+	maxText = 512 // bytes of somebody else's text that is taken over
 )
 
 var errUnknown = errors.New("it is of another version of this program: let that finish it")
 
-var isID = regexp.MustCompile(`^[a-z0-9]{6,32}$`).MatchString
-
 // read reads a record. An error is about one that was not written here, or cannot be understood.
 func read(text string) (r record, err error) {
-	if len(text) > maxRecord {
-		return r, fmt.Errorf("%d bytes, at most %d", len(text), maxRecord)
-	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return r, err
 	}
 	return r, r.fault()
 }
 
-// fault says what of a record cannot be ours; nil: nothing.
+// fault says what of a record cannot be ours; nil: nothing. Names that are none the API server refuses.
 func (r *record) fault() error {
-	replaces := r.Decision == api.PlanReplace
-	kind, owner := poolOf(r.Pool)
+	home, _, _ := strings.Cut(r.Host, "/")
+	_, owner := poolOf(r.Pool)
 	switch {
 	case r.Version != version || steps[r.Step] == "":
 		return fmt.Errorf("version %d, step %.99q: %w", r.Version, r.Step, errUnknown)
-	case !isID(r.ID):
-		return fmt.Errorf("id %.99q: must be 6 to 32 of a-z and 0-9", r.ID)
-	case !replaces && r.Decision != api.PlanRelease && r.Decision != api.PlanReprovision:
-		return fmt.Errorf("decision %.99q is none that is carried out", r.Decision)
-	case !replaces && (r.Spare != "" || r.Step == deploying):
-		return fmt.Errorf("decision %s has no replacement, and no step %s", r.Decision, r.Step)
-	case kind != string(disruption.PoolMachineDeployment) && kind != string(disruption.PoolMachineSet):
-		return fmt.Errorf("%.99q is no pool", r.Pool)
-	case len(r.Action)+len(r.Reason)+len(r.Why) > maxTexts:
-		return fmt.Errorf("texts of more than %d bytes", maxTexts)
-	case !isName(r.Node) || r.HostUID == "" || r.MachineUID == "":
-		return fmt.Errorf("node %.99q is no name, or host %.99q or its Machine has no UID", r.Node, r.Host)
+	case r.ID == "" || r.HostUID == "" || r.MachineUID == "":
+		return errors.New("it has no id, or its host or Machine has no UID")
 	}
-	all := []string{r.Host, r.Machine, owner}
-	if replaces {
-		all = append(all, r.Spare)
-	}
-	home, _, _ := strings.Cut(r.Host, "/")
-	for _, text := range all { // Cluster API's provider takes hosts of its own namespace alone
-		if namespace, name, _ := strings.Cut(text, "/"); namespace != home || !isName(namespace) || !isName(name) {
-			return fmt.Errorf("%.99q is no NAMESPACE/NAME in the namespace of host %.99q", text, r.Host)
+	for _, key := range []string{r.Machine, owner, cmp.Or(r.Spare, r.Host)} { // Cluster API's provider takes hosts of its own namespace alone
+		if !strings.HasPrefix(key, home+"/") {
+			return fmt.Errorf("%.99q is not of the namespace of host %.99q", key, r.Host)
 		}
 	}
 	return nil
@@ -126,8 +98,6 @@ func poolOf(text string) (kind, owner string) {
 	kind, owner, _ = strings.Cut(text, " ")
 	return kind, owner
 }
-
-func isName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }
 
 // text is what is written.
 func (r record) text() string {

@@ -4,11 +4,9 @@ package execute
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +47,6 @@ type Options struct {
 	Namespaces []string         // where hosts and Machines are looked for; none: everywhere
 	Leading    func() bool      // whether this process leads: asked before each pass and write
 	Now        func() time.Time // the clock
-	NewID      func() string    // of a command; nil: at random
 	Instance   string           // our name in Events
 	Log        *slog.Logger     // of each write
 }
@@ -62,7 +59,6 @@ type Runner struct {
 	plan   *api.Plan         // made, and not old enough yet
 	warned map[string]string // what the log has
 	idle   bool              // the last pass has found nothing to do
-	swept  bool              // no mark was left then, and no command has been at work since
 
 	mu      sync.Mutex
 	running *api.PlanRunning // without LastError; nil: no command is unfinished
@@ -72,9 +68,6 @@ type Runner struct {
 
 // New makes a Runner, which does nothing before Run.
 func New(o Options) *Runner {
-	if o.NewID == nil {
-		o.NewID = func() string { return strings.ToLower(rand.Text())[:16] }
-	}
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{""}
 	}
@@ -114,7 +107,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	}()
 	r.idle = false
 	if !r.o.Leading() {
-		r.plan, r.begun, r.swept = nil, "", false // somebody else may have gone on since
+		r.plan, r.begun = nil, "" // somebody else may have gone on since
 		r.show(nil, move{})
 		return nil
 	}
@@ -152,7 +145,6 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 
 // finish does what can be done now for the command whose record is on a host.
 func (r *Runner) finish(ctx context.Context, host string) error {
-	r.swept = false
 	for range maxWrites {
 		own := r.own(ctx)
 		h := objects.Get[*objects.Host](ctx, own, "BareMetalHost", host)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -41,8 +42,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// Nothing begins without the pool's annotation, without the lead, in a dry run, of a plan that is blocked, or while a real
-// host waits. All nodes and pods are read seldom then.
+// Nothing begins without the pool's annotation, without the lead, in a dry run, of a plan that is blocked or does not hold, while
+// a real host waits, or where Machines cannot be told apart by their age. All nodes and pods are read seldom then.
 func TestNothingBegins(t *testing.T) {
 	for name, set := range map[string]func(s *stage){
 		"not allowed": func(s *stage) { s.annotate(s.owner(), executeMark, "") },
@@ -50,21 +51,21 @@ func TestNothingBegins(t *testing.T) {
 		"dry run":     func(s *stage) { s.dryRun = true },
 		"blocked":     func(s *stage) { s.blocked = "paused" },
 		"held":        func(s *stage) { s.hold = "a host waits" },
-		"waiting":     func(s *stage) { s.waiting = 1 },
-		"churn": func(s *stage) {
-			s.invalid = &disruption.Abandoned{Why: "a pod came"}
-			_ = s.pass()
-			s.now = s.r.plan.ExecuteAfter
-		},
+		"churn":       func(s *stage) { s.invalid = &disruption.Abandoned{Why: "a pod came"} },
+		"younger":     func(s *stage) { s.action.Decision = api.PlanReprovision; s.now = s.now.Add(-24 * time.Hour) },
 	} {
 		s := newStage(t, 0, false)
 		set(s)
-		if err := s.pass(); err != nil || s.r.rest() < time.Minute {
-			t.Errorf("%s: %v, the next pass is in %s", name, err, s.r.rest())
+		for range 3 {
+			if err := s.r.pass(t.Context()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if s.r.plan != nil {
+				s.now = s.r.plan.ExecuteAfter
+			}
 		}
-		s.settle()
-		if len(s.calls) > 0 {
-			t.Errorf("%s: %d writes", name, len(s.calls))
+		if len(s.calls) > 0 || s.r.rest() < time.Minute && s.r.plan == nil {
+			t.Errorf("%s: %d writes, the next pass is in %s", name, len(s.calls), s.r.rest())
 		}
 	}
 	s := newStage(t, 0, false)
@@ -72,26 +73,6 @@ func TestNothingBegins(t *testing.T) {
 	_ = s.passes(10)
 	if len(s.calls) != 2 || s.r.rest() != every {
 		t.Errorf("%d writes, and the lead was lost after 2; rest %s", len(s.calls), s.r.rest())
-	}
-}
-
-// Each is refused with why.
-func TestActionsThatAreNotCarriedOut(t *testing.T) {
-	for why, change := range map[string]func(s *stage){
-		"and not by Machine":       func(s *stage) { s.action.Hosts[0].Machine = "" },
-		"is claimed by":            func(s *stage) { s.change(s.host("host-1"), `{"spec":{"consumerRef":{"name":"x"}}}`) },
-		"the plan has":             func(s *stage) { s.action.Hosts[0].Node = "other" },
-		"part of another command":  func(s *stage) { s.annotate(s.host("host-1"), commandMark, "x") },
-		"none that is carried out": func(s *stage) { s.action.Decision = "burn" },
-		"younger than":             func(s *stage) { s.action.Decision = reprovision; s.now = s.now.Add(-24 * time.Hour) },
-	} {
-		s := newStage(t, 0, false)
-		change(s)
-		_ = s.passes(2)
-		s.now = s.now.Add(disruption.ValidateAfter)
-		if _ = s.pass(); len(s.calls) != 0 || s.r.rest() < time.Minute || !strings.Contains(s.log.String(), why) {
-			t.Errorf("%s: %d writes, log\n%s", why, len(s.calls), s.log.String())
-		}
 	}
 }
 
@@ -125,44 +106,98 @@ func TestAPlanThatIsDueDoesNotSpin(t *testing.T) {
 	}
 }
 
-// Somebody changes things when the owner was made larger for the replacement of host-1, whose 25 pods have to leave: all is taken
-// back.
+// Somebody changes things while a command is at work: it is abandoned with why, and all is taken back.
 func TestSomebodyElse(t *testing.T) {
-	for abandoned, change := range map[string]func(s *stage){
-		"lacks the taint": func(s *stage) {
+	const begins, larger, drains, smaller = "begins planned work", "makes the owner larger", "taints the node", "makes the owner smaller"
+	spec := func(text string) func(s *stage) { return func(s *stage) { s.change(s.owner(), `{"spec":{`+text+`}}`) } }
+	for _, row := range []struct {
+		after, abandoned string
+		change           func(s *stage)
+		replicas         int
+		gone             []string
+	}{
+		{begins, "a host waits", func(s *stage) { s.hold = "a host waits" }, 3, nil},
+		{begins, "too old", func(s *stage) { s.now = s.now.Add(beginLimit) }, 3, nil},
+		{begins, "is paused", spec(`"paused":true`), 3, nil},
+		{begins, "has 3 Machines and wants 4", spec(`"replicas":4`), 4, nil},
+		{begins, "does not allow it any more", func(s *stage) { s.annotate(s.owner(), executeMark, "") }, 3, nil},
+		{begins, "marked by somebody else", func(s *stage) { s.annotate(s.machine("machine-1"), deleteMark, "yes") }, 3, nil},
+		{begins, "may not be disrupted", func(s *stage) { s.annotate(s.machine("machine-1"), "karpenter.sh/do-not-disrupt", "true") }, 3, nil},
+		{begins, "has 2 Machines and wants 3", func(s *stage) { _ = s.Own.Delete(s.Context(), s.machine("machine-1")) }, 3, []string{"machine-1"}},
+		{larger, "lacks the taint", func(s *stage) {
 			h := s.host("host-1")
 			s.annotate(h, commandMark, strings.ReplaceAll(h.Annotations[commandMark], "machine-1", "machine-2"))
-		},
-		"smaller before":     func(s *stage) { s.change(s.owner(), `{"spec":{"replicas":3}}`) },
-		"is stopped":         func(s *stage) { s.annotate(s.owner(), stoppedMark, strings.Repeat("ä", 100<<10)) },
-		"not ready after 3h": func(s *stage) { s.Slow, s.now = true, s.now.Add(deployLimit+time.Second) },
+		}, 3, nil},
+		{larger, "smaller before", spec(`"replicas":3`), 3, nil},
+		{larger, "is stopped", func(s *stage) { s.annotate(s.owner(), stoppedMark, strings.Repeat("ä", 100<<10)) }, 3, nil},
+		{larger, "not ready after 3h", func(s *stage) { s.Slow, s.now = true, s.now.Add(deployLimit+time.Second) }, 3, nil},
+		{drains, "is not empty any more", func(s *stage) { s.pod("new", "machine-1") }, 3, nil},
+		{drains, "have not left node", func(s *stage) { s.pod("new", "machine-1"); s.guarded["new"] = true; s.now = s.now.Add(drainLimit) }, 3, nil},
+		{drains, "has another owner", func(s *stage) { s.change(s.machine("machine-1"), `{"metadata":{"ownerReferences":null}}`) }, 3, nil},
+		{smaller, "larger again", func(s *stage) { s.Slow = true; spec(`"replicas":3`)(s) }, 3, nil},
 	} {
-		t.Run(abandoned, func(t *testing.T) {
+		t.Run(row.abandoned, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, 1, true)
-			s.action, s.once = s.replace("host-3"), true
-			for i := range 25 {
-				s.pod(fmt.Sprint("pod-", i), "machine-1")
+			if s.once = true; row.abandoned == "have not left node" {
+				s.action.Reason = api.PlanUnderutilized
+			}
+			if row.after == larger {
+				s.action = s.replace("host-3")
+				s.pod("a", "machine-1")
 			}
 			changed := false
 			s.hook = func(_ call, apply func() error) error {
-				if !changed && strings.Contains(s.log.String(), "makes the owner larger") {
+				if !changed && strings.Contains(s.log.String(), row.after) {
 					changed = true
-					change(s)
+					row.change(s)
 				}
 				return apply()
 			}
-			s.until("makes the owner larger")
+			s.until(row.after)
 			_ = s.passes(3)
 			s.Slow = false
 			s.settle()
-			s.went(3)
+			if row.abandoned == "has another owner" {
+				s.noticed("PlannedWorkAbandoned", row.abandoned)
+				return // the player does not know of Machines of nobody
+			}
+			if row.abandoned == "marked by somebody else" {
+				s.annotate(s.machine("machine-1"), deleteMark, "")
+			}
+			s.went(row.replicas, row.gone...)
 			s.clean()
-			s.noticed("PlannedWorkAbandoned", abandoned)
-			if n := len(s.pods()); n != 25 {
+			s.noticed("PlannedWorkAbandoned", row.abandoned)
+			if n := len(s.pods()); (n > 0) != (row.after == larger || row.after == drains) {
 				t.Errorf("%d pods", n)
 			}
 		})
+	}
+}
+
+// The drain does not begin while a real host waits, though the replacement is ready.
+func TestADrainWaitsForRealHosts(t *testing.T) {
+	s := newStage(t, 1, true)
+	s.action = s.replace("host-3")
+	s.pod("a", "machine-1")
+	s.until("makes the owner larger")
+	s.hold = "a host waits"
+	s.settle()
+	if r := s.r.Running(); r == nil || r.WaitsFor != "the drain does not begin: a host waits" || len(s.pods()) != 1 {
+		t.Errorf("%+v, %d pods", r, len(s.pods()))
+	}
+	s.hold = ""
+	s.settle()
+	s.went(3, "machine-1")
+	s.clean()
+}
+
+// Which of two MachineSets gets smaller, Cluster API chooses: nothing is done then.
+func TestARolloutIsLeftAlone(t *testing.T) {
+	r := record{Decision: api.PlanRelease}
+	s := &seen{owner: &objects.Owner{}, members: []machine{{Machine: &objects.Machine{}, set: "a"}, {Machine: &objects.Machine{}, set: "b"}}}
+	if why := r.unsettled(s); !strings.Contains(why, "rolled out") {
+		t.Errorf("%q", why)
 	}
 }
 

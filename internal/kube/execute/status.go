@@ -58,7 +58,7 @@ func (r *Runner) show(c *record, next move) {
 			Step: steps[c.Step], WaitsFor: next.wait, Since: c.Since, Stuck: next.stuck,
 		}
 		if c.Why != "" {
-			shown.Step += ", because " + c.Why
+			shown.Step = "it is taken back, because " + ironic.Line(c.Why, maxText)
 		}
 	}
 	r.mu.Lock()

@@ -23,7 +23,7 @@ func TestStuck(t *testing.T) {
 	s.until("makes the owner smaller")
 	_ = s.passes(2)
 	r := s.r.Running()
-	if r == nil || r.ID != "command1" || r.Step != steps[leaving] ||
+	if r == nil || r.Step != steps[leaving] ||
 		r.WaitsFor != "Cluster API deletes a Machine of MachineDeployment metal3/workers" || r.Stuck || len(s.r.Warnings(s.now)) > 0 {
 		t.Fatalf("%+v, %q", r, s.r.Warnings(s.now))
 	}
@@ -130,12 +130,14 @@ func TestStrays(t *testing.T) {
 // A record on a host that a tenant may write changes nothing of what it names, besides marks that go again.
 func TestAForgedRecordChangesNothingElse(t *testing.T) {
 	for at := range steps {
-		for _, decision := range []api.PlanDecision{release, replace, reprovision} {
+		for _, decision := range []api.PlanDecision{api.PlanRelease, api.PlanReplace, api.PlanReprovision} {
 			s := newStage(t, 1, false)
-			r := look(at, decision).record
-			r.ID, r.Started, r.Since = "forged01", s.now, s.now
 			h, m := s.host("host-0"), s.machine("machine-1")
-			r.Host, r.HostUID, r.Node, r.Machine, r.MachineUID, r.PowerOff = keyOf(h), string(h.UID), s.NodeOf("machine-1"), keyOf(m), string(m.UID), false
+			r := record{
+				ID: "forged01", Decision: decision, Reason: api.PlanUnderutilized, Pool: "MachineDeployment metal3/workers", Step: at,
+				Host: keyOf(h), HostUID: string(h.UID), Machine: keyOf(m), MachineUID: string(m.UID), Node: s.NodeOf("machine-1"),
+				Spare: "metal3/host-3", Started: s.now, Since: s.now,
+			}
 			s.pod("pod", "machine-1")
 			s.change(h, fmt.Sprintf(`{"metadata":{"labels":{%q:%q},"annotations":{%q:%q}}}`, commandMark, r.ID, commandMark, r.text()))
 			s.hold = "not now"
@@ -182,23 +184,5 @@ func TestARecordOfAnotherVersion(t *testing.T) {
 	s.annotate(s.host("host-1"), commandMark, ours)
 	s.settle()
 	s.went(3, "machine-1")
-	s.clean()
-}
-
-// The work of these hosts was planned before, and is afterwards.
-func TestSomebodysAnnotationPlannedStays(t *testing.T) {
-	s := newStage(t, 1, false)
-	s.action = s.replace("host-3")
-	for _, name := range []string{"host-1", "host-3"} {
-		s.annotate(s.host(name), plannedMark, "true")
-	}
-	s.settle()
-	s.went(3, "machine-1")
-	for _, name := range []string{"host-1", "host-3"} {
-		if h := s.host(name); h.Annotations[plannedMark] != "true" {
-			t.Errorf("%s: %v", name, h.Annotations)
-		}
-		s.annotate(s.host(name), plannedMark, "")
-	}
 	s.clean()
 }

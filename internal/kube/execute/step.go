@@ -61,16 +61,14 @@ func (r record) next(s *seen, m moment) move {
 		return r.letGo(s, m)
 	case leaving:
 		return r.leave(s, m)
-	case undoing:
-		return r.undo(s, m)
 	default: // ending: read knows no other
-		return r.end(s)
+		return r.end(s, m)
 	}
 }
 
 // waits is stuck when a step lasts longer than limit.
 func (r *record) waits(m moment, limit time.Duration, format string, args ...any) move {
-	return move{wait: fmt.Sprintf(format, args...), stuck: m.now.Sub(r.Since) > limit}
+	return move{wait: ironic.Line(fmt.Sprintf(format, args...), maxText), stuck: m.now.Sub(r.Since) > limit}
 }
 
 // asks waits for a cluster that does not answer: nothing is decided from silence.
@@ -93,7 +91,7 @@ func (r record) to(s *seen, m moment, next step) move {
 // abandon takes the command back.
 func (r record) abandon(s *seen, m moment, format string, args ...any) move {
 	r.Why = ironic.Line(fmt.Sprintf(format, args...), maxText)
-	return r.to(s, m, undoing)
+	return r.to(s, m, ending)
 }
 
 // scales reports whether the owner is made smaller; else the Machine is deleted.
