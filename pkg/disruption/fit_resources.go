@@ -2,9 +2,7 @@ package disruption
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -31,25 +29,17 @@ type need struct {
 	amount int64
 }
 
-// aQuantity has an exponent of two digits at most: of a longer one resource.ParseQuantity computes all digits.
-var aQuantity = regexp.MustCompile(`^[+-]?[0-9.]{1,40}([eE][+-]?[0-9]{1,2}|[a-zA-Z]{0,2})$`)
-
 // quantity reads an amount of a resource: of cpu in thousandths, of anything else in whole units, rounded up as the
 // scheduler does.
-func quantity(name, text string) (amount int64, ok bool) {
-	if !aQuantity.MatchString(text) {
-		return 0, false
-	}
-	q, err := resource.ParseQuantity(text)
+func quantity(name, text string) int64 {
+	q := resource.MustParse(text)
 	switch {
-	case err != nil || q.Sign() < 0:
-		return 0, false
 	case q.CmpInt64(mostAmount) > 0 || name == "cpu" && q.CmpInt64(mostAmount/1000) > 0:
-		return hugeAmount, true
+		return hugeAmount
 	case name == "cpu":
-		return q.MilliValue(), true
+		return q.MilliValue()
 	}
-	return q.Value(), true
+	return q.Value()
 }
 
 // readRequests reads what a pod requests.
@@ -64,13 +54,8 @@ func (c *cluster) readRequests(s *shape, p *Pod) {
 		requests[portOf+cmp.Or(protocol, "TCP")+rest[strings.LastIndex(rest, "/")+1:]] = "1" // of any address
 	}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
-		amount, ok := quantity(name, requests[name])
-		if !ok {
-			amount = hugeAmount
-			s.refuse(fmt.Sprintf("%q of %s", requests[name], name))
-		}
 		if of, ok := c.resource(s, name); ok {
-			s.needs = append(s.needs, need{of, amount})
+			s.needs = append(s.needs, need{of, quantity(name, requests[name])})
 		}
 	}
 }
@@ -89,7 +74,7 @@ func (c *cluster) resource(s *shape, name string) (int, bool) {
 	return of, true
 }
 
-// equip reads what a node has of everything that pods name. An amount that cannot be read is none.
+// equip reads what a node has of everything that pods name.
 func (c *cluster) equip(n *fitNode) {
 	n.all = make([]int64, len(c.names))
 	for i, name := range c.names {
@@ -101,8 +86,7 @@ func (c *cluster) equip(n *fitNode) {
 		} else if strings.HasPrefix(name, portOf) {
 			n.all[i] = 1
 		} else if text, ok := n.Allocatable[name]; ok {
-			amount, _ := quantity(name, text)
-			n.all[i] = min(amount, mostAmount)
+			n.all[i] = min(quantity(name, text), mostAmount)
 		}
 	}
 	n.free = slices.Clone(n.all)

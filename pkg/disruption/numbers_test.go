@@ -91,17 +91,6 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestDryRun: the setting and the pool both allow it.
-func TestDryRun(t *testing.T) {
-	for _, row := range []struct{ setting, pool, dry bool }{{false, false, true}, {false, true, true}, {true, false, true}, {true, true, false}} {
-		l := newLab(1)
-		l.c.Execute, l.s.Pools[0].Execute = row.setting, row.pool
-		if p := l.plan(t); p.DryRun != row.dry || len(p.Actions) != 1 {
-			t.Errorf("%+v: dry run %v with %q", row, p.DryRun, told(p))
-		}
-	}
-}
-
 // TestPrices: what a host costs, and what its release saves by what the plan itself does.
 func TestPrices(t *testing.T) {
 	for name, row := range map[string]struct {

@@ -1,7 +1,6 @@
 package disruption_test
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,25 +54,6 @@ func picks(key, value string) podChange {
 	return func(p *disruption.Pod) { p.NodeSelector = map[string]string{key: value} }
 }
 
-func tainted(effect corev1.TaintEffect) nodeChange {
-	return func(n *disruption.Node) { n.Taints = []corev1.Taint{{Key: "only", Value: "db", Effect: effect}} }
-}
-
-func bears(t corev1.Toleration) podChange {
-	return func(p *disruption.Pod) { p.Tolerations = append(p.Tolerations, t) }
-}
-
-// disk is a volume that nodes of a zone alone can reach; "" = all can.
-func disk(zone string) podChange {
-	return func(p *disruption.Pod) {
-		v := disruption.Volume{Name: fmt.Sprint(p.Name, len(p.Volumes)), Driver: "csi"}
-		if zone != "" {
-			v.Nodes = inZone(corev1.NodeSelectorOpIn, zone)
-		}
-		p.Volumes = append(p.Volumes, v)
-	}
-}
-
 // term is about pods of an app.
 func term(topology, app string, change ...func(*corev1.PodAffinityTerm)) corev1.PodAffinityTerm {
 	t := apart(app, topology)[0]
@@ -97,11 +77,9 @@ func spreads(topology string, change ...func(*corev1.TopologySpreadConstraint)) 
 	}
 }
 
-func space(name string) podChange { return func(p *disruption.Pod) { p.Namespace = name } }
-func ending(p *disruption.Pod)    { p.Terminating = true }
-func stateful(p *disruption.Pod)  { p.Owner = "StatefulSet/db" }
-func finished(p *disruption.Pod)  { p.Finished = true }
-func port(text string) podChange  { return func(p *disruption.Pod) { p.HostPorts = []string{text} } }
+func ending(p *disruption.Pod)   { p.Terminating = true }
+func stateful(p *disruption.Pod) { p.Owner = "StatefulSet/db" }
+func finished(p *disruption.Pod) { p.Finished = true }
 func teamX(t *corev1.PodAffinityTerm) {
 	t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}
 }

@@ -169,7 +169,7 @@ type Machine struct {
 	OtherOwner string `json:"otherOwner,omitempty"`
 }
 
-// Resources are quantities by resource name, as Kubernetes writes them: cpu "3500m", memory "16Gi".
+// Resources are quantities by resource name, as Kubernetes has written them: cpu "3500m", memory "16Gi".
 type Resources map[string]string
 
 // Node is a node of the cluster, on a host of ours or not.
