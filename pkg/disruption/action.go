@@ -40,9 +40,6 @@ func (p *planner) action(d draft) api.PlanAction {
 	if a.Decision != api.PlanReprovision {
 		p.saves(&a, d)
 	}
-	if p.guessed {
-		a.Evidence = append(a.Evidence, fmt.Sprintf("how long slots are held is not known yet: %d minutes are taken", defaultMinutes))
-	}
 	a.SlotMinutes = float64(held) * p.minutes
 	a.DisruptionCost = disruptionCost(d.set, a.SlotMinutes)
 	a.SavingPerCost = a.SavingPerHour / a.DisruptionCost
@@ -115,16 +112,14 @@ func (p *planner) actions(method api.PlanMethod, s *solution) (all []api.PlanAct
 
 // whyUnder is the evidence of a consolidation.
 func (p *planner) whyUnder(d draft) []string {
-	price, where := 0.0, "other nodes that are Ready"
+	where := "other nodes that are Ready"
 	if d.spare != nil {
 		where = fmt.Sprintf("other nodes and %s, a free host at %s an hour", d.spare.id, money(d.spare.price))
 	}
-	all := []string{fmt.Sprintf("pods that move: %d; they fit on %s", len(d.moves), where), ""}
+	all := []string{fmt.Sprintf("pods that move: %d; they fit on %s", len(d.moves), where)}
 	for _, h := range d.set {
-		price += h.price
 		all = append(all, named(d.set, h)+p.quiet(h).Message)
 	}
-	all[1] = fmt.Sprintf("what is released costs %s an hour", money(price))
 	if n := len(d.set[0].pool.free); d.spare != nil && n > 1 {
 		all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
 	}

@@ -85,8 +85,7 @@ func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstra
 	by, maybe := map[string]int32{}, map[string]int32{}
 	for _, s := range b.seats {
 		if s.cluster != p.Cluster || slices.ContainsFunc(p.Spread, func(t corev1.TopologySpreadConstraint) bool { _, ok := s.labels[t.TopologyKey]; return !ok }) ||
-			t.NodeAffinityPolicy == nil && selects(&disruption.Pod{NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity}, s) != "" ||
-			t.NodeTaintsPolicy != nil && admits(p.Tolerations, s) != "" {
+			selects(&disruption.Pod{NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity}, s) != "" {
 			continue
 		}
 		by[s.labels[t.TopologyKey]] += 0
@@ -103,9 +102,6 @@ func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstra
 	least := int32(math.MaxInt32)
 	for _, n := range by {
 		least = min(least, n)
-	}
-	if t.MinDomains != nil && int32(len(by)) < *t.MinDomains {
-		least = 0
 	}
 	value, ok := to.labels[t.TopologyKey]
 	if skew = by[value] + maybe[value] - least; counts(p) {

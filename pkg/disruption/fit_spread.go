@@ -9,7 +9,8 @@ import (
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// readSpread reads the constraints of a pod that forbid a place. One that cannot be read is not simulated.
+// readSpread reads the constraints of a pod that forbid a place. One that cannot be read, or has options besides the
+// topology and the skew, is not simulated.
 func (c *cluster) readSpread(s *shape, p *Pod) {
 	for i := range p.Spread {
 		t := &p.Spread[i]
@@ -17,7 +18,7 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 			continue
 		}
 		selector := selectorOf(t.LabelSelector, nil)
-		if !c.simulated(t.TopologyKey) || selector == nil {
+		if !c.simulated(t.TopologyKey) || selector == nil || t.MinDomains != nil || t.NodeAffinityPolicy != nil || t.NodeTaintsPolicy != nil {
 			s.refuse(fmt.Sprintf("topology spread by %q", t.TopologyKey))
 			continue
 		}
@@ -30,7 +31,7 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 		s.spreads = append(s.spreads, c.share(s, func() rule {
 			more, _ := own.AsSelector().Requirements()
 			return rule{by: t.TopologyKey, who: who{[]string{p.Namespace}, selector.Add(more...)}, spread: t}
-		}, "spread", p.Namespace, p.Spread, i, own, p.NodeSelector, p.NodeAffinity, p.Tolerations))
+		}, "spread", p.Namespace, p.Spread, i, own, p.NodeSelector, p.NodeAffinity))
 	}
 }
 
@@ -45,10 +46,8 @@ func (c *cluster) open(n *fitNode, by int) {
 
 // eligible reports whether pods on the node count. A node that does not exist yet counts unless it is known not to.
 func (r *rule) eligible(n *fitNode) bool {
-	const honor = corev1.NodeInclusionPolicyHonor
-	s, labels, taints := r.shape, r.spread.NodeAffinityPolicy, r.spread.NodeTaintsPolicy
-	return !slices.ContainsFunc(s.spreads, func(o *rule) bool { return n.domain(o.by) == 0 }) &&
-		(labels != nil && *labels != honor || s.selects(n) || s.guesses(n)) && (taints == nil || *taints != honor || s.tolerates(n.Taints))
+	s := r.shape
+	return !slices.ContainsFunc(s.spreads, func(o *rule) bool { return n.domain(o.by) == 0 }) && (s.selects(n) || s.guesses(n))
 }
 
 // even reports whether one more pod of the shape on the node keeps to its spreads. Pods that may not stay count where
@@ -64,23 +63,15 @@ func (s *shape) even(n *fitNode) bool {
 	})
 }
 
-// lowest is the number of pods of the domain that has the fewest; 0 where there are fewer domains than there must be.
+// lowest is the number of pods of the domain that has the fewest.
 func (r *rule) lowest() int {
-	if r.fewest >= 0 {
-		return r.fewest
-	}
-	domains, least := 0, 1
-	if r.spread.MinDomains != nil {
-		least = int(*r.spread.MinDomains)
-	}
-	r.fewest = math.MaxInt
-	for _, d := range r.domains {
-		if d.nodes > 0 {
-			domains, r.fewest = domains+1, min(r.fewest, d.stay)
+	if r.fewest < 0 {
+		r.fewest = math.MaxInt
+		for _, d := range r.domains {
+			if d.nodes > 0 {
+				r.fewest = min(r.fewest, d.stay)
+			}
 		}
-	}
-	if domains < max(least, 1) {
-		r.fewest = 0
 	}
 	return r.fewest
 }

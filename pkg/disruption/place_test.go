@@ -80,9 +80,7 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 
 		{"spread by rack", two, only(spreads("rack")), `requires topology spread by "rack"`},
 		{"spread that cannot be read", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.LabelSelector = unread })), " topology spread"},
-		{"one without a spread is counted too", two, []disruption.Pod{
-			web("p", "a", spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MinDomains = new(int32(2)) }), asks("cpu", "2")),
-			web("q", "a", asks("cpu", "3"), picks("zone", "x"))}, "p>c q>b"},
+		{"spread with an option", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MinDomains = new(int32(2)) })), " topology spread"},
 
 		{"one that waits fits nowhere", full, []disruption.Pod{p, web("w", "", asks("cpu", "9"))}, "p>b"},
 		{"one that waits would get the node that goes", full, []disruption.Pod{web("q", "b"), p, web("w", "", asks("cpu", "2"))}, "pod shop/w fits on no other node"},

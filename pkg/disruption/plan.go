@@ -80,26 +80,10 @@ func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.T
 	again := p.find(plan.Method)
 	for _, a := range plan.Actions {
 		if !slices.ContainsFunc(again, func(b api.PlanAction) bool { return a.ID == b.ID }) {
-			return errors.Join(ctx.Err(), &Abandoned{p.changed(a)})
+			return errors.Join(ctx.Err(), &Abandoned{fmt.Sprintf("%s does not find the same any more: %s of %+v", plan.Method, a.Decision, a.Hosts)})
 		}
 	}
 	return ctx.Err()
-}
-
-// changed says why an action is not what its method finds any more.
-func (p *planner) changed(a api.PlanAction) string {
-	for _, was := range a.Hosts {
-		h := p.host(was.Name)
-		switch {
-		case h == nil:
-			return "host " + was.Name + " is gone"
-		case !h.is(a.Reason):
-			return fmt.Sprintf("host %s is no candidate for %s any more: %s", h.id, a.Reason, h.unmet().Message)
-		case p.notes[h] != "":
-			return "host " + h.id + " stays: " + p.notes[h]
-		}
-	}
-	return "its hosts, their Machines, or what replaces them have changed"
 }
 
 // host is the one of that name; nil: there is none.

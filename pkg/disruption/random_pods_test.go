@@ -159,20 +159,7 @@ func (m *maker) wishes(p *disruption.Pod) {
 }
 
 func (m *maker) spread(app string) []corev1.TopologySpreadConstraint {
-	t := corev1.TopologySpreadConstraint{
-		MaxSkew: int32(1 + m.IntN(2)), TopologyKey: pick(m, hostname, corev1.LabelTopologyZone), WhenUnsatisfiable: corev1.DoNotSchedule,
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
-	}
-	if m.rarely(4) {
-		t.MinDomains = new(int32(1 + m.IntN(3)))
-	}
-	if m.rarely(4) {
-		t.NodeAffinityPolicy = new(corev1.NodeInclusionPolicyIgnore)
-	}
-	if m.rarely(4) {
-		t.NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor)
-	}
-	return []corev1.TopologySpreadConstraint{t}
+	return spreadOf(map[string]string{"app": app}, pick(m, hostname, corev1.LabelTopologyZone), int32(1+m.IntN(2)))
 }
 
 // inZone is a term of required node affinity.

@@ -26,7 +26,6 @@ type planner struct {
 	pools   map[string]*pool
 	faults  []string         // of settings and annotations
 	minutes float64          // for which work on a host holds a slot
-	guessed bool             // minutes are not known
 	away    map[Key]string   // clusters that are known, and why they were not read
 	only    map[string]bool  // hosts that may be candidates; nil: all
 	notes   map[*host]string // why a candidate waits
@@ -68,7 +67,7 @@ func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner
 		minutes: s.Throttle.SlotMinutes,
 	}
 	if !(p.minutes > 0 && p.minutes <= maxMinutes) {
-		p.minutes, p.guessed = defaultMinutes, true
+		p.minutes = defaultMinutes
 	}
 	p.sort()
 	for _, c := range p.s.Clusters {

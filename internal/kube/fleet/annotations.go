@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -39,12 +38,8 @@ func flag(text string) (bool, error) {
 	return text == "true", unless(text == "true" || text == "false", errFlag)
 }
 
-func span(text string) (disruption.Span, error) {
-	if text == "Never" {
-		return disruption.Never, nil
-	}
-	d, err := time.ParseDuration(text)
-	return disruption.Span(d), unless(err == nil && d >= 0, errSpan)
+func span(text string) (d disruption.Span, err error) {
+	return d, unless(d.UnmarshalText([]byte(text)) == nil, errSpan)
 }
 
 func word(text string) (string, error) {
