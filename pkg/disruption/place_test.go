@@ -91,6 +91,27 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 	}
 }
 
+// TestANewNode: a pod of 3 CPUs fits on a free host alone, and what is not known of its node takes no pod that looks at it.
+func TestANewNode(t *testing.T) {
+	affine := func(op corev1.NodeSelectorOperator, values ...string) podChange {
+		return func(p *disruption.Pod) { p.NodeAffinity = inZone(op, values...) }
+	}
+	for name, change := range map[string]podChange{
+		"":                 func(*disruption.Pod) {},
+		"NotIn":            affine(corev1.NodeSelectorOpNotIn, "b"),
+		"DoesNotExist":     affine(corev1.NodeSelectorOpDoesNotExist),
+		"apart by zone":    away(term(zoneLabel, "web")),
+		"spread by a zone": spreads(zoneLabel),
+	} {
+		l := around([]disruption.Node{at("b", zone("x"), has("cpu", "1"))}, web("p", "a", asks("cpu", "3"), change), web("q", "b"))
+		l.s.Pools[0].NodeLabels = map[string]string{"os": "linux"}
+		l.spare(100).Capacity["cpu"] = "4"
+		if got := len(l.plan(t).Actions); (got == 1) != (name == "") {
+			t.Errorf("%s: %d actions", name, got)
+		}
+	}
+}
+
 // TestASearchGoesBack: putting each pod on the first node that takes it, once and beginning with another one, finds no
 // place for all of these.
 func TestASearchGoesBack(t *testing.T) {
