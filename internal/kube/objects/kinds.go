@@ -49,7 +49,6 @@ type HostSpec struct {
 type HostStatus struct {
 	OperationalStatus metal3.OperationalStatus `json:"operationalStatus,omitempty"`
 	ErrorType         metal3.ErrorType         `json:"errorType,omitempty"`
-	PoweredOn         bool                     `json:"poweredOn"`
 	Provisioning      struct {
 		ID    string `json:"ID"` // of the node in Ironic
 		State string `json:"state"`
