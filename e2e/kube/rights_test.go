@@ -68,11 +68,19 @@ func asked(t *testing.T, namespace string) (all, refused []string) {
 	return slices.Compact(all), refused
 }
 
-// sceneHost is one of the hosts that a throttle finds.
+// sceneObjects are what a throttle finds that uses all of its rights: hosts whose Machines are checked.
+const sceneObjects = `
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: workers, namespace: NS},
+ spec: {clusterName: c, selector: {matchLabels: {pool: workers}}, checks: {nodeStartupTimeoutSeconds: 1}}}
+`
+
 const sceneHost = `
 {apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: host-N, namespace: NS},
  spec: {online: true, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: NS, name: m3m-N}},
  status: {operationalStatus: OK, errorMessage: "", errorCount: 0, poweredOn: false, provisioning: {ID: UUID, state: available}}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: machine-N, namespace: NS, labels: {cluster.x-k8s.io/cluster-name: c, pool: workers}},
+ spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Machine, name: m3m-N}}}
 `
 
 // TestRightsAreExactlyEnough deploys the throttle with what the manifests allow it, and lets all happen that it needs rights
@@ -118,7 +126,7 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 func setScene(t *testing.T, ns string, objects []*unstructured.Unstructured) (act func()) {
 	t.Helper()
 	f := serveIronic(t, 24*time.Hour)
-	text, nodes := "", []string{}
+	text, nodes := strings.ReplaceAll(sceneObjects, "NS", ns), []string{}
 	for _, n := range []string{"0", "1", "2"} {
 		nodes = append(nodes, f.node(t, ns+"~host-"+n))
 		text += "---" + strings.NewReplacer("NS", ns, "-N", "-"+n, "UUID", nodes[len(nodes)-1]).Replace(sceneHost)

@@ -151,7 +151,7 @@ func (a *App) showCluster() *api.Cluster {
 func (a *App) presentWarnings() []string {
 	out := append(a.hosts.Warnings(), a.finder.Fault(), a.holds.Fault(), a.api.cert.Fault(), a.metrics.cert.Fault(), a.gatewayCert.Fault())
 	if o := a.others.Load(); o != nil {
-		out = append(out, o.bmo...)
+		out = append(append(out, o.bmo...), o.checks...)
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Fault != nil {

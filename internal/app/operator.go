@@ -7,16 +7,18 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// othersEvery is how often the settings of BMO are read.
+// othersEvery is how often the settings of BMO and Cluster API are read.
 const othersEvery = time.Minute
 
 // operatorPart is what App has to do with the settings of others in the cluster, and the place of Ironic; empty without one.
@@ -27,10 +29,10 @@ type operatorPart struct {
 	others atomic.Pointer[others] // nil: not read yet
 }
 
-// others is what was last read of BMO's Deployment. It is not changed any more.
+// others is what was last read of BMO's Deployment and of MachineHealthChecks. It is not changed any more.
 type others struct {
-	operator api.Operator
-	bmo      []string // warnings
+	operator    api.Operator
+	bmo, checks []string // warnings
 }
 
 // newOperator finds out how to read BMO's Deployment and, where IRONIC_ENDPOINT is not set, how Ironic is found. Nothing is
@@ -54,13 +56,28 @@ func (a *App) newOperator(c config.Config, identity string) {
 	}
 }
 
-// runOthers compares settings of BMO with the limit, every minute until ctx ends. Each warning is told once.
+// runOthers compares settings of BMO and of Cluster API with the limit, every minute until ctx ends. Each warning is told once.
 func (a *App) runOthers(ctx context.Context) error {
 	tick := time.NewTicker(othersEvery)
 	defer tick.Stop()
-	last := others{operator: api.Operator{Deployment: a.bmo.Name()}}
+	last, unread := others{operator: api.Operator{Deployment: a.bmo.Name()}}, ""
 	for {
 		a.lookAtBMO(ctx, &last)
+		checks, err := capi.Look(ctx, a.cluster.Client, a.machinesWaiting())
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			unread, last.checks = "", nil
+		case err.Error() != unread:
+			unread = err.Error()
+			a.log.Info("MachineHealthChecks of Cluster API cannot be read (component kubernetes gives the right), so the throttle does not warn of those that "+
+				"remove Machines whose hosts wait: tried again", "error", err)
+		}
+		for _, w := range checks {
+			last.checks = append(last.checks, w.Text)
+			a.warner.Warn(ctx, w.On, capi.Reason, w.Text)
+		}
 		now := last
 		a.others.Store(&now)
 		select {
@@ -83,7 +100,7 @@ func (a *App) lookAtBMO(ctx context.Context, last *others) {
 		return
 	}
 	c := a.force.Load().config
-	*last = others{operator: read}
+	*last = others{operator: read, checks: last.checks}
 	if text := a.workersWarning(c, read); text != "" {
 		a.warner.Warn(ctx, on, find.Reason, text)
 		if c.BMOConcurrency == 0 { // else the settings say it
@@ -114,6 +131,30 @@ func (a *App) settings() map[string]string {
 	if url := a.finder.URL(); url != "" {
 		all = maps.Clone(all)
 		all["ironicEndpoint"] = url
+	}
+	return all
+}
+
+// mostWaits bounds the hosts that are looked at for MachineHealthChecks. Those behind them wait no shorter.
+const mostWaits = 5000
+
+// machinesWaiting are the Metal3Machines whose hosts wait for a slot, and how long in all: nine of ten not longer.
+func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
+	all := map[capi.Machine]time.Duration{}
+	for _, pool := range a.controller.QueueOf(a.now(), api.QueueQuery{Limit: mostWaits}).Pools {
+		for _, queued := range pool.Hosts {
+			namespace, name, _ := strings.Cut(queued.Name, "~")
+			host, known := a.hosts.Find(namespace, name, queued.NodeUUID)
+			if !known || host.Machine == "" {
+				continue
+			}
+			seconds := queued.WaitedSeconds
+			if queued.AtMostSeconds != nil {
+				seconds += *queued.AtMostSeconds
+			}
+			of := capi.Machine{Namespace: host.Tenant, Name: host.Machine}
+			all[of] = max(all[of], time.Duration(seconds*float64(time.Second)))
+		}
 	}
 	return all
 }

@@ -34,6 +34,7 @@ type Host struct {
 	// what a person changes to repair a host that fails: image or custom deployment, RAID, firmware, BMC address, name and
 	// version of the credentials.
 	admission.Host
+	Machine string // name of the Metal3Machine that has it, in the namespace Tenant; "" = none
 	Holdoff string // text of HoldoffAnnotation, unchecked; "" = none
 }
 
@@ -95,6 +96,9 @@ func (h *Host) UnmarshalJSON(text []byte) error {
 	}
 	if consumer := w.Spec.ConsumerRef.Namespace; len(validation.IsDNS1123Label(consumer)) == 0 {
 		h.Tenant = shared(consumer)
+		if w.Spec.ConsumerRef.Kind == "Metal3Machine" {
+			h.Machine = shared(w.Spec.ConsumerRef.Name)
+		}
 	}
 	_, paused := m.Annotations[metal3.PausedAnnotation]
 	_, detached := m.Annotations[metal3.DetachedAnnotation]

@@ -58,7 +58,7 @@ func read(t *testing.T, text string) (h Host) {
 // The names of fields and annotations are those of the API's own types, which cost too much memory to decode.
 func TestNamesOfTheAPI(t *testing.T) {
 	h := with(t, func(*metal3.BareMetalHost) {})
-	want := Host{Holdoff: "48h", Host: admission.Host{
+	want := Host{Machine: "m-0", Holdoff: "48h", Host: admission.Host{
 		Namespace: "metal3", Name: "one", UID: "u1", NodeUUID: node, ErrorCount: 3, Tenant: "cluster-a",
 		Deleting: true, Left: true, Planned: true, Spec: h.Spec, Release: "e-1234",
 	}}

@@ -33,6 +33,8 @@ type (
 	Owner = Object[OwnerSpec, OwnerStatus]
 	// Metal3Machine is a Metal3Machine, of which the metadata is used.
 	Metal3Machine = Object[struct{}, struct{}]
+	// HealthCheck is a MachineHealthCheck.
+	HealthCheck = Object[HealthCheckSpec, struct{}]
 	// Template is a Metal3MachineTemplate.
 	Template = Object[TemplateSpec, struct{}]
 )
@@ -100,6 +102,16 @@ type MachineStatus struct {
 	} `json:"v1beta2,omitzero"`
 }
 
+// HealthCheckSpec is of a MachineHealthCheck.
+type HealthCheckSpec struct {
+	ClusterName        string               `json:"clusterName"`
+	Selector           metav1.LabelSelector `json:"selector"`
+	NodeStartupTimeout *metav1.Duration     `json:"nodeStartupTimeout,omitempty"` // v1beta1
+	Checks             struct {
+		NodeStartupTimeoutSeconds *int64 `json:"nodeStartupTimeoutSeconds,omitempty"` // v1beta2
+	} `json:"checks,omitzero"`
+}
+
 // OwnerSpec is of a MachineSet or MachineDeployment.
 type OwnerSpec struct {
 	Replicas *int                  `json:"replicas,omitempty"` // nil: 1
@@ -155,6 +167,7 @@ func entries() []entry {
 		metal3Machines := schema.GroupVersion{Group: InfrastructureGroup, Version: version}
 		all = append(all,
 			narrow[MachineSpec, MachineStatus](machines, "Machine"),
+			narrow[HealthCheckSpec, struct{}](machines, "MachineHealthCheck"),
 			narrow[OwnerSpec, OwnerStatus](machines, "MachineSet"),
 			narrow[OwnerSpec, OwnerStatus](machines, "MachineDeployment"),
 			narrow[struct{}, struct{}](metal3Machines, "Metal3Machine"),

@@ -100,7 +100,8 @@ func (d *deployed) needed() (lines []string) {
 		hosts = k.Watch
 	}
 	for _, where := range hosts {
-		need(where, "metal3.io/baremetalhosts * list", "metal3.io/baremetalhosts * watch", "/events * create")
+		need(where, "metal3.io/baremetalhosts * list", "metal3.io/baremetalhosts * watch", "/events * create",
+			"cluster.x-k8s.io/machines * list", "cluster.x-k8s.io/machinehealthchecks * list")
 	}
 	if k.Leader.Elect { // and the leader's label
 		lease := "coordination.k8s.io/leases "

@@ -1,0 +1,103 @@
+// Package capi looks at MachineHealthChecks of Cluster API. One of them removes a Machine that has no node after a while,
+// and makes another one: that is no help where its host only waits for a slot, and the new one waits behind all others.
+//
+// Its rights are to list MachineHealthChecks and Machines. Nothing is asked for as long as no host of a Machine waits.
+package capi
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+)
+
+const (
+	clusterLabel = objects.MachineGroup + "/cluster-name"
+
+	defaultStartup = 10 * time.Minute // of Cluster API's node startup timeout
+	leastWait      = 15 * time.Minute // that a warning names
+)
+
+// Reason is that of the Event on a MachineHealthCheck.
+const Reason = "NodeStartupTimeoutTooShort"
+
+// Machine names a Metal3Machine.
+type Machine struct{ Namespace, Name string }
+
+// Warning is about a MachineHealthCheck that removes Machines before their hosts have had a slot.
+type Warning struct {
+	On   corev1.ObjectReference
+	Text string
+}
+
+// Look returns a warning for each MachineHealthCheck that is too quick. waits are the Metal3Machines whose hosts wait for a
+// slot, and for how long in all: until now, and at most from now on.
+func Look(ctx context.Context, c client.Client, waits map[Machine]time.Duration) (all []Warning, err error) {
+	s, namespaces := &objects.Server{Client: c, Account: "the throttle's account (component kubernetes)"}, map[string]bool{}
+	for machine := range waits {
+		namespaces[machine.Namespace] = true
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
+		for _, check := range objects.All(ctx, s, "MachineHealthCheck", objects.Whole[*objects.HealthCheck], client.InNamespace(namespace)) {
+			startup := startupOf(check.Spec)
+			if startup == 0 || objects.Paused(check) {
+				continue
+			}
+			if wait := longest(ctx, s, check, waits); wait > startup {
+				all = append(all, warning(check, startup, wait))
+			}
+		}
+	}
+	return all, s.Err
+}
+
+// startupOf is the node startup timeout; 0 = nobody is removed for that.
+func startupOf(spec objects.HealthCheckSpec) time.Duration {
+	switch seconds := spec.Checks.NodeStartupTimeoutSeconds; {
+	case seconds != nil:
+		return time.Duration(*seconds) * time.Second
+	case spec.NodeStartupTimeout != nil:
+		return spec.NodeStartupTimeout.Duration
+	}
+	return defaultStartup
+}
+
+// longest is the longest wait among the Machines of a MachineHealthCheck that have no node.
+func longest(ctx context.Context, s *objects.Server, check *objects.HealthCheck, waits map[Machine]time.Duration) (longest time.Duration) {
+	selector, err := metav1.LabelSelectorAsSelector(metav1.AddLabelToSelector(&check.Spec.Selector, clusterLabel, check.Spec.ClusterName))
+	if err != nil {
+		return 0 // Cluster API takes nothing by it either
+	}
+	objects.All(ctx, s, "Machine", func(m *objects.Machine) *objects.Machine {
+		if ref := m.Spec.InfrastructureRef; ref.Kind == "Metal3Machine" && m.Status.NodeRef.Name == "" {
+			longest = max(longest, waits[Machine{Namespace: check.Namespace, Name: ref.Name}])
+		}
+		return nil
+	}, client.InNamespace(check.Namespace), client.MatchingLabelsSelector{Selector: selector})
+	return longest
+}
+
+func warning(check *objects.HealthCheck, startup, wait time.Duration) Warning {
+	named := leastWait // or a multiple by two, so that the text changes seldom
+	for named < wait {
+		named *= 2
+	}
+	field := "spec.checks.nodeStartupTimeoutSeconds"
+	of := check.GroupVersionKind()
+	if of.Version == "v1beta1" {
+		field = "spec.nodeStartupTimeout"
+	}
+	on := corev1.ObjectReference{
+		APIVersion: check.APIVersion, Kind: of.Kind, Namespace: check.Namespace, Name: check.Name, UID: check.UID,
+	}
+	return Warning{on, fmt.Sprintf("MachineHealthCheck %s/%s removes Machines that have no node after %v, but hosts of its Machines may wait %v "+
+		"for a slot: raise its %s above that and the time that provisioning takes, or pause it while you scale up: "+
+		"kubectl annotate machinehealthcheck -n %[1]s %[2]s cluster.x-k8s.io/paused=", check.Namespace, check.Name, startup, named, field)}
+}
