@@ -24,7 +24,7 @@ func (a *App) newGateway(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	files := certificates("gateway", o.Config.CertDirFor(c.Listen), o.Config.Access, a.now, a.log)
+	files := certificates("gateway", o.Config.CertDirFor(c.Listen, false), o.Config.Access, a.now, a.log)
 	files.Clients = true
 	if a.gatewayCert, err = files.Open(); err != nil {
 		return err

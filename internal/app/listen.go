@@ -105,10 +105,10 @@ type door struct {
 
 // newAccess reads certificates and makes the check of who asks, where c wants them. cluster may be nil where it is not needed.
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
-	if p.api.cert, err = certificates("API", c.CertDirFor(c.Listen.API), c.Access, now, log).Open(); err != nil {
+	if p.api.cert, err = certificates("API", c.CertDirFor(c.Listen.API, c.Guarded()), c.Access, now, log).Open(); err != nil {
 		return p, err
 	}
-	if p.metrics.cert, err = certificates("metrics", c.CertDirFor(c.Listen.Metrics), c.Access, now, log).Open(); err != nil {
+	if p.metrics.cert, err = certificates("metrics", c.CertDirFor(c.Listen.Metrics, c.MetricsGuarded()), c.Access, now, log).Open(); err != nil {
 		return p, err
 	}
 	if !c.Guarded() && !c.MetricsGuarded() {

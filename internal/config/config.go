@@ -126,7 +126,7 @@ type Disruption struct {
 	Mode             string          `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
 	ConsolidateAfter disruption.Span `set:"disruptionConsolidateAfter" def:"Never" help:"a host is under-used when its pods have not changed for this long"`
 	Budgets          string          `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
-	Tariff           float64         `set:"disruptionTariff" def:"0" is:"0..1000000" help:"price of a kWh, in any currency; 0 = only leases are saved"`
+	Tariff           float64         `set:"disruptionTariff" def:"0" is:"0..1000000" help:"price of a kWh, in any currency; 0 = not known, and no host is consolidated"`
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files

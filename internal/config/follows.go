@@ -84,9 +84,9 @@ func (c Config) Guarded() bool {
 func (c Config) MetricsGuarded() bool { return c.Access.Mode != AccessOpen && beyond(c.Listen.Metrics) }
 
 // CertDirFor is where the certificate of the listener at address is; "" = it speaks plain HTTP. Those speak TLS that
-// others can reach, and an API that asks for tokens.
-func (c Config) CertDirFor(address string) string {
-	if beyond(address) || address == c.Listen.API && c.Guarded() {
+// others can reach, and what is guarded.
+func (c Config) CertDirFor(address string, guarded bool) string {
+	if beyond(address) || guarded {
 		return c.Access.CertDir
 	}
 	return ""

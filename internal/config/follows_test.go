@@ -39,13 +39,13 @@ func TestWhatFollows(t *testing.T) {
 	for environ, want := range map[string]string{ // stale, age of lists, settled; local API, state in, Lease, certificates of API, gateway, metrics
 		"":                           times + `["" "" "" "ironic-throttle" "" "" ""]`,
 		"POLL_INTERVAL=1s LINGER=3s": `30s 12s 4s ["" "" "" "ironic-throttle" "" "" ""]`,
-		"POLL_INTERVAL=10s LINGER=3s LEADER_ELECT=true":                                                    `1m0s 1m0s 10s ["" "" "" "ironic-throttle" "" "" ""]`,
-		"POLL_INTERVAL=1m LINGER=90s":                                                                      `6m0s 1m0s 2m0s ["" "" "" "ironic-throttle" "" "" ""]`,
-		"TLS_CERT_DIR=/certs GATEWAY_LISTEN_ADDRESS=127.0.0.1:6390":                                        times + `["" "" "" "ironic-throttle" "" "" ""]`,
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8088 GATEWAY_LISTEN_ADDRESS=:6390 METRICS_BIND_ADDRESS=:8444": times + `["127.0.0.1:8087" "" "" "ironic-throttle" "/certs" "/certs" "/certs"]`,
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8087":                                                         times + `["" "" "" "ironic-throttle" "/certs" "" ""]`,
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:0":                                                            times + `["127.0.0.1:0" "" "" "ironic-throttle" "/certs" "" ""]`,
-		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=127.0.0.1:0 API_ACCESS=kubernetes":                             times + `["" "" "" "ironic-throttle" "/certs" "" ""]`,
+		"POLL_INTERVAL=10s LINGER=3s LEADER_ELECT=true":                                                           `1m0s 1m0s 10s ["" "" "" "ironic-throttle" "" "" ""]`,
+		"POLL_INTERVAL=1m LINGER=90s":                                                                             `6m0s 1m0s 2m0s ["" "" "" "ironic-throttle" "" "" ""]`,
+		"TLS_CERT_DIR=/certs GATEWAY_LISTEN_ADDRESS=127.0.0.1:6390":                                               times + `["" "" "" "ironic-throttle" "" "" ""]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8088 GATEWAY_LISTEN_ADDRESS=:6390 METRICS_BIND_ADDRESS=:8444":        times + `["127.0.0.1:8087" "" "" "ironic-throttle" "/certs" "/certs" "/certs"]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:8087":                                                                times + `["" "" "" "ironic-throttle" "/certs" "" ""]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=:0":                                                                   times + `["127.0.0.1:0" "" "" "ironic-throttle" "/certs" "" ""]`,
+		"TLS_CERT_DIR=/certs LISTEN_ADDRESS=127.0.0.1:0 GATEWAY_LISTEN_ADDRESS=127.0.0.1:0 API_ACCESS=kubernetes": times + `["" "" "" "ironic-throttle" "/certs" "" ""]`,
 		"STATE=/s": times + `["" "/s" "" "ironic-throttle" "" "" ""]`,
 		"STATE=configmap:other LEADER_ELECT=true": times + `["" "" "other" "other" "" "" ""]`,
 	} {
@@ -55,7 +55,7 @@ func TestWhatFollows(t *testing.T) {
 		}
 		c, _, faults := load(t, Sources{}, all...)
 		got := fmt.Sprintf("%v %v %v %q", c.View.MaxStale, c.View.ListMaxAge, c.Leases.StartupSettle, []string{c.Listen.Local, c.Holdoff.File, c.Holdoff.ConfigMap,
-			c.Kubernetes.Leader.LeaseName, c.CertDirFor(c.Listen.API), c.CertDirFor(c.Gateway.Listen), c.CertDirFor(c.Listen.Metrics)})
+			c.Kubernetes.Leader.LeaseName, c.CertDirFor(c.Listen.API, c.Guarded()), c.CertDirFor(c.Gateway.Listen, false), c.CertDirFor(c.Listen.Metrics, c.MetricsGuarded())})
 		if got != want || faults != nil {
 			t.Errorf("%s: %s, want %s; faults %q", environ, got, want, faults)
 		}

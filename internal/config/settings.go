@@ -122,11 +122,27 @@ func (c Config) Effective() map[string]string {
 	return m
 }
 
+// kind is what the help calls the values of s.
+func (s setting) kind() string {
+	is := s.Tag.Get("is")
+	switch _, named := rules[is]; {
+	case s.Type.String() == "time.Duration":
+		return "duration"
+	case s.Type.Kind() == reflect.Int || s.Type.Kind() == reflect.Float64:
+		return "number"
+	case s.Type.Kind() == reflect.Map:
+		return "pairs"
+	case named:
+		return is
+	}
+	return "word"
+}
+
 // AddFlags registers a flag for every setting, hidden where it is advanced. Values are not
 // checked when they are parsed but by Load, which then reports all faults together.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, s := range settings {
-		f := fs.VarPF(&rawFlag{s.def, "value"}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.names[0]))
+		f := fs.VarPF(&rawFlag{s.def, s.kind()}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.names[0]))
 		f.Hidden = !s.has("basic")
 		if s.Type.Kind() == reflect.Bool {
 			f.Value, f.NoOptDefVal = &rawFlag{s.def, "boolfunc"}, "true"
