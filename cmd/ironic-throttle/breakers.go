@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,9 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 		Use: "trip SCOPE", Short: "open a breaker",
 		Long: tripHelp, Example: "  ironic-throttle breakers trip ironic --for 2h", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("for") && long <= 0 { // which the API takes for the default
+				return fmt.Errorf("--for %v: must be 1s..720h, such as 30m", long)
+			}
 			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.TripBreaker(ctx, args[0], long)
 			}

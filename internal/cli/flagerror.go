@@ -30,6 +30,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 		flag, rule := invalid.GetFlag(), errors.Unwrap(invalid).Error()
 		if !strings.HasPrefix(rule, "must ") { // Go's own words
 			rule = "must be of type " + flag.Value.Type()
+			if flag.Value.Type() == "duration" {
+				rule = "must be a duration with its unit, such as 30m"
+			}
 		}
 		return fmt.Errorf("--%s %q: %s", flag.Name, invalid.GetValue(), rule)
 	}

@@ -13,7 +13,7 @@ import (
 func TestFlagsNameValueAndRule(t *testing.T) {
 	for args, want := range map[string]string{
 		"--hosts 1e9":      `--hosts "1e9": must be of type int`,
-		"--duration=":      `--duration "": must be of type duration`,
+		"--duration=":      `--duration "": must be a duration with its unit, such as 30m`,
 		"--untold=perhaps": `--untold "perhaps": must be of type bool`,
 		"--output yaml":    `--output "yaml": must be text or json`,
 		"--durtion 1":      "unknown flag: --durtion; did you mean --duration?",

@@ -65,7 +65,9 @@ func faultOf(text string) string {
 // counts when the host asks.
 func (h *Hosts) release(host *hosts.Host) {
 	answer, err := h.Decision.ReleaseHold(h.now(), host.Namespace, host.Name, host.Release)
-	if err == nil && answer.Released {
+	if err != nil {
+		h.log.Warn("annotation released no hold", "host", host.Namespace+"/"+host.Name, "episode", host.Release, "error", err)
+	} else if answer.Released {
 		h.log.Info("hold released by annotation", "host", host.Namespace+"/"+host.Name, "episode", host.Release)
 		h.HoldChanged()
 	}

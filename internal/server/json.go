@@ -2,13 +2,16 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,11 +52,35 @@ func decode(body []byte, v any) error {
 	faults, err := kjson.UnmarshalStrict(body, v)
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return &api.FieldError{Field: wrong.Field, Rule: fmt.Sprintf("must be a %s, not %s", wrong.Type.Kind(), wrong.Value)}
-	case err != nil || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")): // null is no error
+		must := cmp.Or(called[wrong.Type.Kind()], "of another type")
+		return &api.FieldError{Field: wrong.Field, Rule: fmt.Sprintf("must be %s, not %s", must, wrong.Value)}
+	case err != nil:
+		return fmt.Errorf("body: must be one JSON object, and nothing else: %w", err)
+	case !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")): // null is no error
 		return errors.New("body: must be one JSON object, and nothing else")
 	case len(faults) > 0 && errors.As(faults[0], &kind):
-		return &api.FieldError{Field: kind.FieldPath(), Rule: "is no field, or given twice"}
+		rule := "is not a field here"
+		if strings.HasPrefix(faults[0].Error(), "duplicate") {
+			rule = "is given twice"
+		}
+		return &api.FieldError{Field: kind.FieldPath(), Rule: rule}
+	}
+	return notNull(body)
+}
+
+// called is what messages call the values of a field of a kind.
+var called = map[reflect.Kind]string{reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.String: "a string"}
+
+// notNull refuses fields that are null: what the sender meant would be a guess, and encoding/json guesses "absent".
+func notNull(body []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if string(fields[name]) == "null" {
+			return &api.FieldError{Field: name, Rule: "must not be null; leave it out"}
+		}
 	}
 	return nil
 }
