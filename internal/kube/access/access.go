@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -56,6 +57,7 @@ type Checker struct {
 	good   *cache.LRUExpireCache // digests of tokens that were good when they were last reviewed
 	rights *cache.LRUExpireCache // bool, by user, verb and path
 
+	flights singleflight.Group
 	all     *rate.Limiter
 	mu      sync.Mutex            // makes limiters
 	sources *cache.LRUExpireCache // *rate.Limiter by address
@@ -99,7 +101,8 @@ func sourceOf(from netip.Addr) string {
 // holder returns whose token it is, nil for nobody.
 func (c *Checker) holder(ctx context.Context, token, source string) (*authenticationv1.UserInfo, error) {
 	key := sha256.Sum256([]byte(token))
-	return once(ctx, c, c.users, key, func(ctx context.Context) (*authenticationv1.UserInfo, bool, error) {
+	flight := "token " + string(key[:]) + source
+	return once(ctx, c, flight, c.users, key, func(ctx context.Context) (*authenticationv1.UserInfo, bool, error) {
 		if _, good := c.good.Get(key); !good && !(c.limiter(source).Allow() && c.all.Allow()) {
 			return nil, false, fmt.Errorf("%w: a new token from %s", errBusy, source)
 		}
@@ -120,7 +123,7 @@ func (c *Checker) holder(ctx context.Context, token, source string) (*authentica
 // may reports whether u may do verb on path. Rights are those of u as it is: with other groups it is somebody else.
 func (c *Checker) may(ctx context.Context, u *authenticationv1.UserInfo, path, verb string) (bool, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%q", []any{u.UID, u.Username, u.Groups, u.Extra, verb, path}))
-	return once(ctx, c, c.rights, key, func(ctx context.Context) (bool, bool, error) {
+	return once(ctx, c, "right "+string(key[:]), c.rights, key, func(ctx context.Context) (bool, bool, error) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: u.Username, UID: u.UID, Groups: u.Groups, Extra: map[string]authorizationv1.ExtraValue{},
 			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb},
@@ -147,25 +150,29 @@ func (c *Checker) limiter(source string) *rate.Limiter {
 	return l.(*rate.Limiter)
 }
 
-// once returns what kept has of key, else what ask finds out.
+// once returns what kept has of key, else what ask finds out, for all who want the same at the same time.
 func once[T any](
-	ctx context.Context, c *Checker, kept *cache.LRUExpireCache, key any, ask func(context.Context) (value T, yes bool, err error),
+	ctx context.Context, c *Checker, flight string, kept *cache.LRUExpireCache, key any,
+	ask func(context.Context) (value T, yes bool, err error),
 ) (T, error) {
 	if v, ok := kept.Get(key); ok {
 		return v.(T), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
-	v, yes, err := ask(ctx)
-	switch {
-	case err == nil && yes:
-		kept.Add(key, v, yesFor)
-	case err == nil:
-		kept.Add(key, v, noFor)
-	default:
-		if _, ok := c.trouble.Tell(time.Now()); ok {
-			c.log.Error("access: who asks cannot be found out, and is refused", "error", err)
+	v, err, _ := c.flights.Do(flight, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout) // when one of them leaves, the others wait
+		defer cancel()
+		v, yes, err := ask(ctx)
+		switch {
+		case err == nil && yes:
+			kept.Add(key, v, yesFor)
+		case err == nil:
+			kept.Add(key, v, noFor)
+		default:
+			if _, ok := c.trouble.Tell(time.Now()); ok {
+				c.log.Error("access: who asks cannot be found out, and is refused", "error", err)
+			}
 		}
-	}
-	return v, err
+		return v, err
+	})
+	return v.(T), err
 }

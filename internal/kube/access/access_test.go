@@ -158,6 +158,29 @@ func TestWithoutTheAPIServerNobodyIsLetIn(t *testing.T) {
 	})
 }
 
+// One who hangs up takes it from nobody, and is no trouble to tell of.
+func TestOneReviewForAllWhoAskTheSame(t *testing.T) {
+	checks(t, func(t *testing.T, r *reviews) {
+		gone, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = r.check(gone, home, "good", "/v1/status") })
+		synctest.Wait()
+		for range 50 {
+			all.Go(func() {
+				if d, err := r.check(t.Context(), home, "good", "/v1/status"); d != manager || err != nil {
+					t.Errorf("%+v, %v", d, err)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		if r.wants(t, "good", "/v1/status", manager, 1, 1); r.log.Len() > 0 {
+			t.Errorf("log:\n%s", &r.log)
+		}
+	})
+}
+
 // flood shows n new tokens from each of these addresses at once, and counts those that were not reviewed.
 func (r *reviews) flood(t *testing.T, n int, from ...netip.Addr) int {
 	t.Helper()
