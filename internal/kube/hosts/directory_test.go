@@ -165,3 +165,18 @@ func TestNothingIsForgotten(t *testing.T) {
 		})
 	}
 }
+
+// What a tenant writes to hosts must not kill the pod.
+func TestAnswersAreBounded(t *testing.T) {
+	s := &scope{get: func(context.Context, metav1.ListOptions) (io.ReadCloser, error) { return io.NopCloser(spaces{}), nil }}
+	if _, err := s.page(t.Context(), ""); err == nil {
+		t.Error("a page without an end is read")
+	}
+	if _, err := s.watch(t.Context(), "1"); err == nil {
+		t.Error("an event without an end is read")
+	}
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) { return copy(p, strings.Repeat(" ", len(p))), nil }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
@@ -28,8 +29,9 @@ const (
 	retry       = 3 * time.Second
 	pageLimit   = 100 // hosts in a page
 	pageTimeout = time.Minute
-	watchLeast  = 300  // seconds of a watch; the longest is twice that
-	maxFault    = 1024 // bytes that are kept of an error
+	maxPage     = 32 << 20 // bytes: etcd takes hosts of up to 1.5 MiB, and 100 of these are too much for us
+	watchLeast  = 300      // seconds of a watch; the longest is twice that
+	maxFault    = 1024     // bytes that are kept of an error
 	// settle is how long a fault must last before the log tells it. Connections break, and an API server that has just
 	// started refuses everybody for a moment, until it has read who may do what and which kinds there are.
 	settle = 10 * time.Second
@@ -130,7 +132,7 @@ func (s *scope) page(ctx context.Context, next string) (p page, err error) {
 		return p, err
 	}
 	defer func() { _ = body.Close() }()
-	err = kjson.NewDecoderCaseSensitivePreserveInts(body).Decode(&p)
+	err = kjson.NewDecoderCaseSensitivePreserveInts(http.MaxBytesReader(nil, body, maxPage)).Decode(&p)
 	if err == nil && (p.Kind != "BareMetalHostList" || p.Metadata.ResourceVersion == "") {
 		err = fmt.Errorf("an answer of kind %q and version %q", p.Kind, p.Metadata.ResourceVersion)
 	}
@@ -155,12 +157,14 @@ func (s *scope) watch(ctx context.Context, version string) (last string, err err
 	}
 	defer func() { _ = body.Close() }()
 	s.works()
-	for events := json.NewDecoder(body); ; {
+	bounded := &io.LimitedReader{R: body}
+	for events := json.NewDecoder(bounded); ; {
 		var e struct {
 			Type   watch.EventType
 			Object json.RawMessage
 		}
-		if err := events.Decode(&e); errors.As(err, new(*json.SyntaxError)) {
+		bounded.N = maxPage
+		if err := events.Decode(&e); bounded.N == 0 || errors.As(err, new(*json.SyntaxError)) {
 			return version, fmt.Errorf("this is no watch: %w", err)
 		} else if err != nil {
 			return version, nil // it has ended, or its connection broke
