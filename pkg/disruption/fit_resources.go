@@ -30,10 +30,12 @@ type need struct {
 }
 
 // quantity reads an amount of a resource: of cpu in thousandths, of anything else in whole units, rounded up as the
-// scheduler does.
-func quantity(name, text string) int64 {
-	q := resource.MustParse(text)
+// scheduler does. Of what is none it says odd.
+func quantity(name, text string, odd int64) int64 {
+	q, err := resource.ParseQuantity(text)
 	switch {
+	case err != nil || q.Sign() < 0:
+		return odd
 	case q.CmpInt64(mostAmount) > 0 || name == "cpu" && q.CmpInt64(mostAmount/1000) > 0:
 		return hugeAmount
 	case name == "cpu":
@@ -55,7 +57,7 @@ func (c *cluster) readRequests(s *shape, p *Pod) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		if of, ok := c.resource(s, name); ok {
-			s.needs = append(s.needs, need{of, quantity(name, requests[name])})
+			s.needs = append(s.needs, need{of, quantity(name, requests[name], hugeAmount)})
 		}
 	}
 }
@@ -86,7 +88,7 @@ func (c *cluster) equip(n *fitNode) {
 		} else if strings.HasPrefix(name, portOf) {
 			n.all[i] = 1
 		} else if text, ok := n.Allocatable[name]; ok {
-			n.all[i] = min(quantity(name, text), mostAmount)
+			n.all[i] = min(quantity(name, text, 0), mostAmount)
 		}
 	}
 	n.free = slices.Clone(n.all)

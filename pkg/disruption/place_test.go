@@ -66,6 +66,9 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 		{"the fullest that fits", nodes(b, c), and(web("q", "c")), "p>c"},
 		{"one of a StatefulSet needs one for its successor", one, []disruption.Pod{web("q", "a", ending, stateful)}, "q>b"},
 		{"a resource that the node does not list", one, only(asks("x.com/gpu", "1")), "1 too little x.com/gpu"},
+		{"of an odd amount", one, only(asks("cpu", "1 or 2")), "1 too little cpu"},
+		{"of less than nothing", one, only(asks("cpu", "-1")), "1 too little cpu"},
+		{"a node of an odd amount", nodes(at("b", has("cpu", "many")), at("c", has("cpu", "-4"))), only(), "2 too little cpu"},
 		{"the most that a node has, and one more", nodes(at("b", has("memory", "1Ei"))), only(asks("memory", "1152921504606846977")), "too little memory"},
 		{"the one that found no place first", nodes(x, c), []disruption.Pod{
 			web("p", "a", asks("cpu", "3")), web("q", "a", asks("cpu", "2"), picks("zone", "x"))}, "p>c q>b"},

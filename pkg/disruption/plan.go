@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,23 @@ func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.T
 	again := p.find(plan.Method)
 	for _, a := range plan.Actions {
 		if !slices.ContainsFunc(again, func(b api.PlanAction) bool { return a.ID == b.ID }) {
-			return errors.Join(ctx.Err(), &Abandoned{fmt.Sprintf("%s does not find the same any more: %s of %+v", plan.Method, a.Decision, a.Hosts)})
+			return errors.Join(ctx.Err(), &Abandoned{p.changed(a)})
 		}
 	}
 	return ctx.Err()
+}
+
+// changed says why an action is not what its method finds any more, host by host.
+func (p *planner) changed(a api.PlanAction) string {
+	said := string(a.Decision) + " is not found any more"
+	for _, was := range a.Hosts {
+		why := "the host is gone"
+		if h := p.host(was.Name); h != nil {
+			why = cmp.Or(p.notes[h], h.unmet().Message, "its pods, its Machine, or what goes with it changed")
+		}
+		said += "; " + was.Name + ": " + why
+	}
+	return said
 }
 
 // host is the one of that name; nil: there is none.

@@ -2,6 +2,7 @@ package disruption_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -25,6 +26,10 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 	replace := func() *lab { l := used("6"); l.spare(100); return l }
 	far := func(l *lab, _ *api.Plan) {
 		l.s.Clusters, l.s.Hosts[0].Cluster, l.s.Nodes[0].Cluster = []disruption.Cluster{{Key: other}}, other, other
+	}
+	why := map[string]string{
+		"a pod came": "release is not found any more; metal3/h-0: its pods, its Machine", "a pod came and went": "h-0: no pod came or went for 0s",
+		"a host is gone": "h-0: the host is gone", "no place meanwhile": "h-0: pod default/a fits on no other node",
 	}
 	for _, row := range []struct {
 		name   string
@@ -54,7 +59,7 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 				t.Fatalf("nothing has changed: %v, %q", err, told(p))
 			}
 			row.change(l, &p)
-			if err, gone := l.validate(t, p), new(disruption.Abandoned); !errors.As(err, &gone) || gone.Why == "" {
+			if err, gone := l.validate(t, p), new(disruption.Abandoned); !errors.As(err, &gone) || !strings.Contains(gone.Why, why[row.name]) || gone.Why == "" {
 				t.Errorf("it holds, or %v", err)
 			}
 		})
