@@ -44,6 +44,9 @@ func newHost(of *objects.Host) host {
 	h.Price = disruption.Price{WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number)}
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
 	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
+	for _, name := range []string{"prepaid", "lease-per-hour", "lease-ends"} {
+		value(n, name, lease)
+	}
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults
 	return h
