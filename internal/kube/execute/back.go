@@ -30,13 +30,20 @@ func (r *record) replacement(s *seen) machine {
 	return last
 }
 
+// taken reports whether somebody else has claimed the spare.
+func (r *record) taken(s *seen) bool {
+	holder := consumer(s.spare)
+	return holder != "" && holder != infrastructure(r.replacement(s).Machine)
+}
+
 // deploy waits until the replacement's node is Ready.
 func (r record) deploy(s *seen, m moment) move {
-	n, holder := r.replacement(s), consumer(s.spare)
-	taken := holder != "" && holder != infrastructure(n.Machine)
+	n, taken := r.replacement(s), r.taken(s)
 	late := m.now.Sub(r.Since) > deployLimit
 	_, _, to := done(s.owner)
 	switch {
+	case taken && r.ours(s.spare): // its work is nobody's plan any more
+		return do(clean(s.spare))
 	case cmp.Or(r.unmarked(s), r.unfit(s)) != "":
 		return r.abandon(s, m, "%s", cmp.Or(r.unmarked(s), r.unfit(s)))
 	case replicas(s.owner) < to:
@@ -46,7 +53,7 @@ func (r record) deploy(s *seen, m moment) move {
 	case late && (deleted(n) || !n.ready):
 		return r.abandon(s, m, "the replacement was not ready after %s", deployLimit)
 	case taken:
-		return r.abandon(s, m, "host %s was claimed by %s", r.Spare, holder)
+		return r.abandon(s, m, "host %s was claimed by %s", r.Spare, consumer(s.spare))
 	case !found(n):
 		return r.waits(m, otherLimit, "Cluster API makes a Machine for %s", r.Pool)
 	case n.host != "" && n.host != r.Spare:
@@ -121,6 +128,9 @@ func (r *record) unmarks(s *seen) (writes []write) {
 // change the owner after that.
 func (r record) end(s *seen, m moment) move {
 	if r.Why != "" {
+		if r.taken(s) && r.ours(s.spare) && s.spare.UID != s.host.UID { // what follows may take long
+			return do(clean(s.spare))
+		}
 		if next := r.takeBack(s, m); next != nil {
 			return *next
 		}

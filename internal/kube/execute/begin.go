@@ -27,7 +27,9 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 		return nil
 	}
 	p := r.plan
-	r.plan, r.idle = nil, true
+	if r.plan, r.idle = nil, true; held && r.swept {
+		return nil
+	}
 	s, err := r.o.Planner.State(ctx)
 	if err != nil {
 		return fmt.Errorf("state for a plan: %w", err)

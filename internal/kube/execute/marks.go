@@ -38,6 +38,7 @@ const (
 	wordDown = "down" // for the Machine that goes
 	wordBack = "back" // the replacement taken back
 	wordEnd  = "end"  // nothing any more: a write that is still on its way meets another version
+	wordKept = "kept" // on a host: it had plannedMark before, which is somebody's
 )
 
 // done reads the label of an object.
@@ -71,12 +72,20 @@ func (r *record) plans(h *objects.Host) bool {
 }
 
 func (r *record) plan(h *objects.Host) write {
-	return marks("marks its host as planned work", h, r.ID, map[string]any{plannedMark: "true"})
+	label := r.ID
+	if _, word, _ := done(h); word == wordKept || !r.ours(h) && h.Annotations[plannedMark] == "true" {
+		label += "." + wordKept
+	}
+	return marks("marks its host as planned work", h, label, map[string]any{plannedMark: "true"})
 }
 
-// clean removes our marks from a host.
+// clean removes our marks from a host, plannedMark unless that is somebody's.
 func clean(h *objects.Host) write {
-	return marks("removes its marks", h, nil, map[string]any{commandMark: nil, plannedMark: nil})
+	w := marks("removes its marks", h, nil, map[string]any{commandMark: nil, plannedMark: nil})
+	if _, word, _ := done(h); word == wordKept {
+		delete(w.annotations, plannedMark)
+	}
+	return w
 }
 
 // markMachine says which Machine goes first.

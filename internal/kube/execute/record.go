@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // step is how far a command is. What is done within one is seen by looking.
@@ -62,7 +64,8 @@ type record struct {
 
 const (
 	version = 1
-	maxText = 512 // bytes of somebody else's text that is taken over
+	// maxText bounds somebody else's text that is taken over, and maxTexts all texts of a record.
+	maxText, maxTexts = 512, 4 << 10
 )
 
 var errUnknown = errors.New("it is of another version of this program: let that finish it")
@@ -78,10 +81,16 @@ func read(text string) (r record, err error) {
 // fault says what of a record cannot be ours; nil: nothing. Names that are none the API server refuses.
 func (r *record) fault() error {
 	home, _, _ := strings.Cut(r.Host, "/")
-	_, owner := poolOf(r.Pool)
+	kind, owner := poolOf(r.Pool)
 	switch {
 	case r.Version != version || steps[r.Step] == "":
 		return fmt.Errorf("version %d, step %.99q: %w", r.Version, r.Step, errUnknown)
+	case !slices.Contains([]api.PlanDecision{api.PlanRelease, api.PlanReprovision, api.PlanReplace}, r.Decision):
+		return fmt.Errorf("decision %.99q is none that is carried out", r.Decision)
+	case kind != string(disruption.PoolMachineDeployment) && kind != string(disruption.PoolMachineSet):
+		return fmt.Errorf("%.99q is no pool", r.Pool)
+	case len(r.ID)+len(r.Action)+len(r.Reason)+len(r.Why) > maxTexts:
+		return fmt.Errorf("texts of more than %d bytes", maxTexts)
 	case r.ID == "" || r.HostUID == "" || r.MachineUID == "":
 		return errors.New("it has no id, or its host or Machine has no UID")
 	}

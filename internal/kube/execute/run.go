@@ -59,6 +59,7 @@ type Runner struct {
 	plan   *api.Plan         // made, and not old enough yet
 	warned map[string]string // what the log has
 	idle   bool              // the last pass has found nothing to do
+	swept  bool              // no mark was left then, and no command has been at work since
 
 	mu      sync.Mutex
 	running *api.PlanRunning // without LastError; nil: no command is unfinished
@@ -107,7 +108,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	}()
 	r.idle = false
 	if !r.o.Leading() {
-		r.plan, r.begun = nil, "" // somebody else may have gone on since
+		r.plan, r.begun, r.swept = nil, "", false // somebody else may have gone on since
 		r.show(nil, move{})
 		return nil
 	}
@@ -145,6 +146,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 
 // finish does what can be done now for the command whose record is on a host.
 func (r *Runner) finish(ctx context.Context, host string) error {
+	r.swept = false
 	for range maxWrites {
 		own := r.own(ctx)
 		h := objects.Get[*objects.Host](ctx, own, "BareMetalHost", host)

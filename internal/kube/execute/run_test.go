@@ -9,10 +9,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
+
+func (s *stage) node(machine string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.NodeOf(machine)}}
+}
 
 // What the log and Events tell of a release, and in which order it writes.
 func TestRelease(t *testing.T) {
@@ -52,6 +61,9 @@ func TestNothingBegins(t *testing.T) {
 		"blocked":     func(s *stage) { s.blocked = "paused" },
 		"held":        func(s *stage) { s.hold = "a host waits" },
 		"churn":       func(s *stage) { s.invalid = &disruption.Abandoned{Why: "a pod came"} },
+		"claimed":     func(s *stage) { s.change(s.host("host-1"), `{"spec":{"consumerRef":{"name":"x"}}}`) },
+		"other node":  func(s *stage) { s.action.Hosts[0].Node = s.NodeOf("machine-2") },
+		"no node":     func(s *stage) { _ = s.Nodes.Delete(s.Context(), s.node("machine-1")) },
 		"younger":     func(s *stage) { s.action.Decision = api.PlanReprovision; s.now = s.now.Add(-24 * time.Hour) },
 	} {
 		s := newStage(t, 0, false)
@@ -63,6 +75,9 @@ func TestNothingBegins(t *testing.T) {
 			if s.r.plan != nil {
 				s.now = s.r.plan.ExecuteAfter
 			}
+		}
+		if name == "held" && s.states != 1 {
+			t.Errorf("all nodes and pods are read %d times while work is held, and once is enough for marks that are left", s.states)
 		}
 		if len(s.calls) > 0 || s.r.rest() < time.Minute && s.r.plan == nil {
 			t.Errorf("%s: %d writes, the next pass is in %s", name, len(s.calls), s.r.rest())
@@ -110,6 +125,9 @@ func TestAPlanThatIsDueDoesNotSpin(t *testing.T) {
 func TestSomebodyElse(t *testing.T) {
 	const begins, larger, drains, smaller = "begins planned work", "makes the owner larger", "taints the node", "makes the owner smaller"
 	spec := func(text string) func(s *stage) { return func(s *stage) { s.change(s.owner(), `{"spec":{`+text+`}}`) } }
+	claimed := func(s *stage) {
+		s.change(s.host("host-3"), `{"spec":{"consumerRef":{"kind":"Metal3Machine","name":"x"}}}`)
+	}
 	for _, row := range []struct {
 		after, abandoned string
 		change           func(s *stage)
@@ -124,6 +142,14 @@ func TestSomebodyElse(t *testing.T) {
 		{begins, "marked by somebody else", func(s *stage) { s.annotate(s.machine("machine-1"), deleteMark, "yes") }, 3, nil},
 		{begins, "may not be disrupted", func(s *stage) { s.annotate(s.machine("machine-1"), "karpenter.sh/do-not-disrupt", "true") }, 3, nil},
 		{begins, "has 2 Machines and wants 3", func(s *stage) { _ = s.Own.Delete(s.Context(), s.machine("machine-1")) }, 3, []string{"machine-1"}},
+		{begins, "node metal3-machine-1 is part of another command", func(s *stage) {
+			s.change(s.node("machine-1"), `{"spec":{"taints":[{"key":"`+taintKey+`","value":"other","effect":"NoSchedule"}]}}`)
+		}, 3, nil},
+		{drains, "host metal3/host-3 is not free any more", claimed, 3, nil},
+		{drains, "host metal3/host-3 is part of another command", func(s *stage) {
+			s.change(s.host("host-3"), `{"metadata":{"labels":{"`+commandMark+`":"other"}}}`)
+		}, 3, nil},
+		{larger, "host metal3/host-3 was claimed by Metal3Machine metal3/x", claimed, 3, nil},
 		{larger, "lacks the taint", func(s *stage) {
 			h := s.host("host-1")
 			s.annotate(h, commandMark, strings.ReplaceAll(h.Annotations[commandMark], "machine-1", "machine-2"))
@@ -142,7 +168,7 @@ func TestSomebodyElse(t *testing.T) {
 			if s.once = true; row.abandoned == "have not left node" {
 				s.action.Reason = api.PlanUnderutilized
 			}
-			if row.after == larger {
+			if row.after == larger || strings.Contains(row.abandoned, "host-3") {
 				s.action = s.replace("host-3")
 				s.pod("a", "machine-1")
 			}
@@ -172,6 +198,70 @@ func TestSomebodyElse(t *testing.T) {
 				t.Errorf("%d pods", n)
 			}
 		})
+	}
+}
+
+// sight is what is seen of a command to which all is marked, while its replacement is there.
+func sight(r *record) *seen {
+	of := func(o client.Object, uid, label string) {
+		o.SetNamespace("n")
+		o.SetUID(types.UID(uid))
+		o.SetLabels(map[string]string{commandMark: label})
+	}
+	s := &seen{host: &objects.Host{}, machine: &objects.Machine{}, node: node{Node: &corev1.Node{}}, spare: &objects.Host{}, owner: &objects.Owner{}}
+	newcomer := machine{Machine: &objects.Machine{}}
+	of(s.host, r.HostUID, r.ID)
+	of(s.machine, r.MachineUID, r.ID)
+	of(s.node, "node", "")
+	of(s.spare, "spare", r.ID)
+	of(s.owner, "owner", r.ID+".up.2")
+	of(newcomer, "newcomer", r.ID)
+	s.node.Spec.Taints = []corev1.Taint{{Key: taintKey, Value: r.ID}}
+	s.owner.Annotations, s.owner.Spec.Replicas = map[string]string{executeMark: "true"}, new(2)
+	s.machine.Status.NodeRef.Name = r.Node
+	newcomer.CreationTimestamp.Time = r.Newest.Add(time.Second)
+	s.members = []machine{{Machine: s.machine}, newcomer}
+	return s
+}
+
+// What has become somebody else's is left alone; a spare loses our mark first, as its work is nobody's plan any more.
+func TestSomebodyElses(t *testing.T) {
+	claimed := func(h *objects.Host) {
+		h.Spec.ConsumerRef, h.Spec.Online, h.Status.Provisioning.State = &corev1.ObjectReference{Kind: "Metal3Machine", Name: "x"}, true, "available"
+	}
+	for _, row := range []struct {
+		name, want string
+		at         step
+		change     func(s *seen)
+	}{
+		{"a host is not powered off", "writes down how far it is ending", leaving, func(s *seen) { claimed(s.host); s.machine.UID = "other" }},
+		{"a spare that is deployed", "removes its marks ", deploying, func(s *seen) { claimed(s.spare) }},
+		{"a spare when it is taken back", "removes its marks ", ending, func(s *seen) { claimed(s.spare) }},
+		{"a replacement that somebody marks", "Machine n/ is somebody else's to delete", ending, func(s *seen) { s.members[1].Annotations = map[string]string{deleteMark: "yes"} }},
+		{"a replacement of another command", "Machine n/ is somebody else's to delete", ending, func(s *seen) { s.members[1].Labels[commandMark] = "other" }},
+	} {
+		r := record{ID: "ours", Step: row.at, Why: "why", Decision: api.PlanReplace, HostUID: "host", MachineUID: "machine", PowerOff: true}
+		s := sight(&r)
+		row.change(s)
+		next := r.next(s, moment{now: r.Since, live: true})
+		got := next.wait
+		for _, w := range next.writes {
+			got += w.what + " " + w.to
+		}
+		if got != row.want {
+			t.Errorf("%s: %q, and not %q", row.name, got, row.want)
+		}
+	}
+}
+
+// A host that an operator has marked as planned work stays so.
+func TestPlannedByAnOperator(t *testing.T) {
+	s := newStage(t, 0, false)
+	s.annotate(s.host("host-1"), plannedMark, "true")
+	s.settle()
+	s.went(2, "machine-1")
+	if left, err := s.Leftovers(t.Context()); err != nil || !slices.Equal(left, []string{"host-1: annotation " + plannedMark}) {
+		t.Errorf("%v, left %q", err, left)
 	}
 }
 

@@ -54,6 +54,7 @@ type stage struct {
 	hold, blocked string
 	dryRun, once  bool // once: no second command is wanted
 	waiting       int
+	states        int // how often all was read for a plan
 	invalid       error
 
 	hook    func(c call, apply func() error) error // between the Runner and its writes
@@ -152,6 +153,7 @@ func (s *stage) client(_ context.Context, of disruption.Key) (client.Client, err
 
 // State, PlanOf and Validate are those of Planner.
 func (s *stage) State(ctx context.Context) (*disruption.State, error) {
+	s.states++
 	st := &disruption.State{Throttle: disruption.Throttle{Waiting: s.waiting}}
 	if o := s.owner(); o != nil {
 		st.Pools = []disruption.Pool{{

@@ -187,7 +187,17 @@ func (r *record) refused(s *seen, m moment) string {
 	case m.now.Sub(r.Started) > beginLimit:
 		return fmt.Sprintf("nothing could be changed for %s, and the plan is too old now", beginLimit)
 	}
-	return cmp.Or(m.hold, r.paused(s), r.unsettled(s), r.unfit(s))
+	if why := cmp.Or(m.hold, r.paused(s), r.unsettled(s), r.unfit(s)); why != "" {
+		return why
+	}
+	claims, has := infrastructure(s.machine), s.machine.Status.NodeRef.Name
+	switch {
+	case claims == "" || claims != consumer(s.host):
+		return fmt.Sprintf("host %s is claimed by %q, and not by Machine %s", r.Host, consumer(s.host), r.Machine)
+	case has != r.Node || s.node.away == nil && !found(s.node):
+		return fmt.Sprintf("Machine %s has node %q, and the plan has %q, or that is gone", r.Machine, has, r.Node)
+	}
+	return ""
 }
 
 // begin taints the node, and makes the owner larger for a replacement.
@@ -202,8 +212,6 @@ func (r record) begin(s *seen, m moment) move {
 	switch {
 	case s.node.away != nil:
 		return r.asks(m, otherLimit, s.node.away)
-	case !found(s.node):
-		return r.abandon(s, m, "node %s is gone", r.Node)
 	case value == "":
 		return do(taint(s.node.Node, s.node.cluster, r.ID))
 	case value != r.ID:

@@ -29,6 +29,7 @@ func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*object
 	for _, w := range strays(hosts, machines, owners, alive) {
 		failed = errors.Join(failed, r.write(ctx, w, "why", "its command is no more"))
 	}
+	r.swept = failed == nil
 	r.warn("a mark of a command that is no more is left", failed)
 	return nil
 }
