@@ -264,7 +264,7 @@ func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string
 		t.Fatal(err)
 	}
 	m := &mortal{T: t, nodes: nodes, ironic: serveIronic(t, 24*time.Hour)}
-	m.Player = &capiplayer.Player{Own: own, Nodes: own, Namespace: ns, Infrastructure: "v1beta1"}
+	m.Player = &capiplayer.Player{Own: own, Nodes: own, Namespace: ns, Infrastructure: "v1beta1", Now: time.Now}
 	deploy(t, ns, rights(t, filepath.Join(testCases, component), ns))
 	if nodes != cluster {
 		m.Nodes = there

@@ -156,11 +156,11 @@ func TestSomebodyElse(t *testing.T) {
 		}, 3, nil},
 		{larger, "smaller before", spec(`"replicas":3`), 3, nil},
 		{larger, "is stopped", func(s *stage) { s.annotate(s.owner(), stoppedMark, strings.Repeat("ä", 100<<10)) }, 3, nil},
-		{larger, "not ready after 3h", func(s *stage) { s.Slow, s.now = true, s.now.Add(deployLimit+time.Second) }, 3, nil},
+		{larger, "not ready after 3h", func(s *stage) { s.slow, s.now = true, s.now.Add(deployLimit+time.Second) }, 3, nil},
 		{drains, "is not empty any more", func(s *stage) { s.pod("new", "machine-1") }, 3, nil},
 		{drains, "have not left node", func(s *stage) { s.pod("new", "machine-1"); s.guarded["new"] = true; s.now = s.now.Add(drainLimit) }, 3, nil},
 		{drains, "has another owner", func(s *stage) { s.change(s.machine("machine-1"), `{"metadata":{"ownerReferences":null}}`) }, 3, nil},
-		{smaller, "larger again", func(s *stage) { s.Slow = true; spec(`"replicas":3`)(s) }, 3, nil},
+		{smaller, "larger again", func(s *stage) { s.slow = true; spec(`"replicas":3`)(s) }, 3, nil},
 	} {
 		t.Run(row.abandoned, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +182,7 @@ func TestSomebodyElse(t *testing.T) {
 			}
 			s.until(row.after)
 			_ = s.passes(3)
-			s.Slow = false
+			s.slow = false
 			s.settle()
 			if row.abandoned == "has another owner" {
 				s.noticed("PlannedWorkAbandoned", row.abandoned)
@@ -308,13 +308,13 @@ func TestAReplacementOnAnotherHost(t *testing.T) {
 // for the pool until somebody allows it.
 func TestAnotherMachineGoes(t *testing.T) {
 	s := newStage(t, 0, false)
-	s.Wayward = true
+	s.until("makes the owner smaller")
+	_ = s.Own.Delete(s.Context(), s.machine("machine-0"))
 	s.settle()
 	s.noticed("PlannedWorkAbandoned", "let another Machine of MachineDeployment metal3/workers go")
 	s.went(2, "machine-0")
 	s.clean()
 	before := len(s.calls)
-	s.Wayward = false
 	s.settle()
 	if len(s.calls) != before {
 		t.Error("it went on")

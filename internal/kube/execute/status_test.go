@@ -19,7 +19,7 @@ import (
 // Running and Warnings tell what a command waits for, that it is stuck with its remedy, and nothing when it has ended.
 func TestStuck(t *testing.T) {
 	s := newStage(t, 0, false)
-	s.Slow = true
+	s.slow = true
 	s.until("makes the owner smaller")
 	_ = s.passes(2)
 	r := s.r.Running()
@@ -38,7 +38,7 @@ func TestStuck(t *testing.T) {
 		t.Errorf("told %d times", n)
 	}
 	s.noticed("PlannedWorkStuck")
-	s.Slow = false
+	s.slow = false
 	s.settle()
 	if r := s.r.Running(); r != nil || len(s.r.Warnings(s.now)) > 0 {
 		t.Errorf("%+v, %q when it has ended", r, s.r.Warnings(s.now))

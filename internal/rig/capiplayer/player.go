@@ -27,8 +27,6 @@ import (
 const (
 	prefix     = "ironic-throttle.metal3.io/"
 	deleteMark = objects.MachineGroup + "/delete-machine"
-	finalizer  = "test.example.org/machine"
-	cluster    = "c"       // of the Machines
 	pool       = "workers" // the MachineDeployment
 )
 
@@ -44,14 +42,12 @@ func kind(group, version, name string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: name}
 }
 
-// Player plays. Set Own, Nodes, Namespace and Infrastructure before Start. It is for one goroutine.
+// Player plays. Set all but Frees before Start. It is for one goroutine.
 type Player struct {
 	Own, Nodes     client.Client // of the cluster with the Machines, and of that with their nodes
 	Namespace      string
 	Infrastructure string           // the version of Metal3Machines
-	Now            func() time.Time // when an object is made, where the API server does not say; nil: time.Now
-	Slow           bool             // Cluster API makes and deletes nothing
-	Wayward        bool             // it deletes another Machine than the one that is marked
+	Now            func() time.Time // when an object is made, where the API server does not say
 	// Frees brings the deprovisioning of a host on, and says when it is done; nil: at once.
 	Frees func(ctx context.Context, host string) bool
 
@@ -65,26 +61,16 @@ type Player struct {
 // Start makes so many Machines in service, of a MachineDeployment that allows that plans are carried out, and free hosts.
 func (p *Player) Start(ctx context.Context, replicas, free int) error {
 	for i := range replicas + free {
-		h := p.object(Hosts, fmt.Sprintf("host-%d", i), map[string]any{"online": true})
-		p.fails(p.Own.Create(ctx, h))
-		provisioning := map[string]any{"ID": fmt.Sprintf("00000000-0000-4000-8000-%012d", i), "state": "available", "image": map[string]any{"url": ""}}
-		p.set(ctx, h, map[string]any{"status": map[string]any{
-			"provisioning": provisioning, "operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": true,
-		}})
+		h := p.create(ctx, Hosts, fmt.Sprintf("host-%d", i), nil, `{"spec":{"online":true}}`)
+		p.set(ctx, h, `{"status":{"operationalStatus":"OK","errorMessage":"","errorCount":0,"poweredOn":true,
+			"provisioning":{"ID":"00000000-0000-4000-8000-%012d","state":"available","image":{"url":""}}}}`, i)
 	}
-	spec := map[string]any{
-		"clusterName": cluster, "replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"pool": pool}},
-		"template": map[string]any{"spec": machineSpec("Metal3MachineTemplate", "template")},
-	}
-	image := map[string]any{"url": "http://images.example.org/a", "checksum": "a"}
-	p.fails(p.Own.Create(ctx, p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3MachineTemplate"), "template",
-		map[string]any{"template": map[string]any{"spec": map[string]any{"image": image}}})))
-	owner := p.object(Deployments, pool, spec)
-	owner.SetAnnotations(map[string]string{prefix + "execute": "true"})
-	p.fails(p.Own.Create(ctx, owner))
-	set := p.object(Sets, pool+"-1", spec)
-	set.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, Deployments)})
-	p.fails(p.Own.Create(ctx, set))
+	p.create(ctx, p.infra("Metal3MachineTemplate"), "template", nil,
+		`{"spec":{"template":{"spec":{"image":{"url":"http://images.example.org/a","checksum":"a"}}}}}`)
+	spec := fmt.Sprintf(`"spec":{"clusterName":"c","replicas":%d,"selector":{"matchLabels":{"pool":%q}},"template":{%s}}`,
+		replicas, pool, machineSpec("Metal3MachineTemplate", "template"))
+	owner := p.create(ctx, Deployments, pool, nil, `{"metadata":{"annotations":{"`+prefix+`execute":"true"}},`+spec+`}`)
+	set := p.create(ctx, Sets, pool+"-1", owner, "{"+spec+"}")
 	for range replicas {
 		p.machine(ctx, set)
 	}
@@ -105,53 +91,58 @@ func (p *Player) ended() error {
 	return err
 }
 
-func (p *Player) object(of schema.GroupVersionKind, name string, spec map[string]any) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+// infra is a kind of the provider.
+func (p *Player) infra(name string) schema.GroupVersionKind {
+	return kind(objects.InfrastructureGroup, p.Infrastructure, name)
+}
+
+// create makes an object of the pool, with the owner that keeps it, if any.
+func (p *Player) create(
+	ctx context.Context, of schema.GroupVersionKind, name string, owner client.Object, text string,
+) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	p.fails(json.Unmarshal([]byte(text), &o.Object))
 	o.SetGroupVersionKind(of)
 	o.SetNamespace(p.Namespace)
 	o.SetName(name)
 	o.SetLabels(map[string]string{"pool": pool})
+	if owner != nil {
+		by := metav1.NewControllerRef(owner, owner.GetObjectKind().GroupVersionKind())
+		o.SetOwnerReferences([]metav1.OwnerReference{*by})
+	}
 	p.fill(o)
+	p.fails(p.Own.Create(ctx, o))
 	return o
 }
 
 // fill enters what an API server does by itself, and a fake one does not.
 func (p *Player) fill(o client.Object) {
-	now := time.Now
-	if p.Now != nil {
-		now = p.Now
-	}
 	o.SetUID(types.UID(o.GetName() + "-uid"))
-	o.SetCreationTimestamp(metav1.NewTime(now()))
+	o.SetCreationTimestamp(metav1.NewTime(p.Now()))
 }
 
-func machineSpec(kind, name string) map[string]any {
-	return map[string]any{
-		"clusterName": cluster, "infrastructureRef": map[string]any{"apiGroup": objects.InfrastructureGroup, "kind": kind, "name": name},
-	}
+func machineSpec(kind, name string) string {
+	return fmt.Sprintf(`"spec":{"clusterName":"c","infrastructureRef":{"apiGroup":%q,"kind":%q,"name":%q}}`,
+		objects.InfrastructureGroup, kind, name)
 }
 
 // machine makes a Machine of a set.
 func (p *Player) machine(ctx context.Context, set client.Object) {
 	name := fmt.Sprintf("machine-%d", p.made)
 	p.made++
-	m := p.object(Machines, name, machineSpec("Metal3Machine", name))
-	m.SetFinalizers([]string{finalizer})
-	m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(set, Sets)})
-	p.fails(p.Own.Create(ctx, m))
-	p.fails(p.Own.Create(ctx, p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3Machine"), name, map[string]any{})))
+	p.create(ctx, Machines, name, set,
+		`{"metadata":{"finalizers":["test.example.org/machine"]},`+machineSpec("Metal3Machine", name)+`}`)
+	p.create(ctx, p.infra("Metal3Machine"), name, nil, `{"spec":{}}`)
 }
 
 // NodeOf is the name of a Machine's node.
 func (p *Player) NodeOf(machine string) string { return p.Namespace + "-" + machine }
 
-// set merges fields into an object, or into its status where that is all there is.
-func (p *Player) set(ctx context.Context, o client.Object, fields map[string]any) {
-	body, err := json.Marshal(fields)
-	p.fails(err)
+// set merges JSON into an object, or into its status where that is what it begins with.
+func (p *Player) set(ctx context.Context, o client.Object, format string, args ...any) {
 	defer objects.As(o, o.GetObjectKind().GroupVersionKind()) // the client clears it
-	patch := client.RawPatch(types.MergePatchType, body)
-	if _, status := fields["status"]; status {
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))
+	if strings.HasPrefix(format, `{"status"`) {
 		p.fails(p.Own.Status().Patch(ctx, o, patch))
 	} else {
 		p.fails(p.Own.Patch(ctx, o, patch))
@@ -160,7 +151,7 @@ func (p *Player) set(ctx context.Context, o client.Object, fields map[string]any
 
 // state is a host's.
 func (p *Player) state(ctx context.Context, h *objects.Host, is string) {
-	p.set(ctx, h, map[string]any{"status": map[string]any{"provisioning": map[string]any{"state": is}}})
+	p.set(ctx, h, `{"status":{"provisioning":{"state":%q}}}`, is)
 }
 
 // all lists the objects of a kind.
@@ -230,16 +221,21 @@ func consumer(h *objects.Host) string {
 func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects.Host) {
 	at := slices.IndexFunc(hosts, func(h *objects.Host) bool { return consumer(h) == m.Name })
 	if at < 0 {
-		at = slices.IndexFunc(hosts, func(h *objects.Host) bool { return consumer(h) == "" && h.Status.Provisioning.State == "available" })
+		at = slices.IndexFunc(hosts, func(h *objects.Host) bool {
+			return consumer(h) == "" && h.Status.Provisioning.State == "available"
+		})
 		if at < 0 {
 			return
 		}
-		infra := p.object(kind(objects.InfrastructureGroup, p.Infrastructure, "Metal3Machine"), m.Name, nil)
-		p.set(ctx, hosts[at], map[string]any{"spec": map[string]any{"online": true, "consumerRef": map[string]any{
-			"apiVersion": infra.GetAPIVersion(), "kind": "Metal3Machine", "name": m.Name, "namespace": p.Namespace,
-		}}})
+		infra := &unstructured.Unstructured{}
+		infra.SetGroupVersionKind(p.infra("Metal3Machine"))
+		infra.SetNamespace(p.Namespace)
+		infra.SetName(m.Name)
+		p.set(ctx, hosts[at], `{"spec":{"online":true,
+			"consumerRef":{"apiVersion":%q,"kind":"Metal3Machine","name":%q,"namespace":%q}}}`,
+			infra.GetAPIVersion(), m.Name, p.Namespace)
 		p.state(ctx, hosts[at], "provisioning")
-		p.set(ctx, infra, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"metal3.io/BareMetalHost": p.Namespace + "/" + hosts[at].Name}}})
+		p.set(ctx, infra, `{"metadata":{"annotations":{"metal3.io/BareMetalHost":"%s/%s"}}}`, p.Namespace, hosts[at].Name)
 		return
 	}
 	h := hosts[at]
@@ -247,20 +243,20 @@ func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects
 		return
 	}
 	provider := "metal3://" + p.Namespace + "/" + h.Name + "/" + m.Name
-	if p.Nodes == p.Own { // the other form, which says the same of a node
-		provider = "metal3://" + string(h.UID)
-	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.NodeOf(m.Name)}, Spec: corev1.NodeSpec{ProviderID: provider}}
+	if p.Nodes == p.Own { // the other form, which says the same of a node
+		node.Spec.ProviderID = "metal3://" + string(h.UID)
+	}
 	p.fill(node)
 	p.fails(p.Nodes.Create(ctx, node))
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		"cpu": resource.MustParse("8"), "memory": resource.MustParse("32Gi"), "pods": resource.MustParse("110"),
 	}
 	p.fails(p.Nodes.Status().Update(ctx, node))
 	p.state(ctx, h, "provisioned")
-	p.set(ctx, m, map[string]any{"spec": map[string]any{"providerID": "metal3://" + p.Namespace + "/" + h.Name + "/" + m.Name}})
-	p.set(ctx, m, map[string]any{"status": map[string]any{"nodeRef": map[string]any{"name": node.Name}}})
+	p.set(ctx, m, `{"spec":{"providerID":%q}}`, provider)
+	p.set(ctx, m, `{"status":{"nodeRef":{"name":%q}}}`, node.Name)
 }
 
 // goes brings the end of a Machine on by one stage.
@@ -276,7 +272,7 @@ func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.
 			return
 		}
 		p.state(ctx, h, "available")
-		p.set(ctx, h, map[string]any{"spec": map[string]any{"consumerRef": nil}})
+		p.set(ctx, h, `{"spec":{"consumerRef":null}}`)
 	}
 	name := p.NodeOf(m.Name)
 	var pods corev1.PodList
@@ -287,86 +283,67 @@ func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.
 	}
 	p.fails(p.Nodes.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	p.Gone = append(p.Gone, m.Name)
-	p.set(ctx, m, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+	p.set(ctx, m, `{"metadata":{"finalizers":null}}`)
 }
 
 // scale makes or deletes Machines of the owner.
 func (p *Player) scale(ctx context.Context, alive []*objects.Machine) {
 	owner, err := p.Owner(ctx)
 	p.fails(err)
-	if p.err != nil || owner == nil || p.Slow {
-		return
-	}
 	sets, err := all[objects.OwnerSpec, objects.OwnerStatus](ctx, p, Sets)
 	p.fails(err)
-	if p.err != nil {
+	if p.err != nil || owner == nil {
 		return
 	}
 	want := *owner.Spec.Replicas
 	if *sets[0].Spec.Replicas != want { // alive may be older than that
-		p.set(ctx, sets[0], map[string]any{"spec": map[string]any{"replicas": want}})
+		p.set(ctx, sets[0], `{"spec":{"replicas":%d}}`, want)
 		return
 	}
 	for range want - len(alive) {
 		p.machine(ctx, sets[0])
 	}
-	slices.SortStableFunc(alive, func(a, b *objects.Machine) int {
-		if p.Wayward {
-			a, b = b, a
-		}
-		return marks(b) - marks(a)
-	})
+	slices.SortStableFunc(alive, func(a, b *objects.Machine) int { return marks(b) - marks(a) })
 	for i := range len(alive) - want {
 		p.fails(p.Own.Delete(ctx, alive[i]))
 	}
 }
 
-func marks(m *objects.Machine) int {
-	if _, marked := m.Annotations[deleteMark]; marked {
-		return 1
-	}
-	return 0
-}
+func marks(m *objects.Machine) int { return min(1, len(m.Annotations[deleteMark])) }
+
+// ofOperators are annotations of the throttle's that an operator makes.
+var ofOperators = []string{"execute", "execute-stopped", "watts-idle", "watts-busy", "class"}
 
 // Leftovers are marks of the throttle on any object of the pool. What an operator has annotated is none.
 func (p *Player) Leftovers(ctx context.Context) (found []string, err error) {
-	hosts, hostsErr := p.HostsNow(ctx)
-	machines, machinesErr := p.MachinesNow(ctx)
-	owner, ownerErr := p.Owner(ctx)
+	for _, of := range []schema.GroupVersionKind{Hosts, Machines, Deployments} {
+		page := &unstructured.UnstructuredList{}
+		page.SetGroupVersionKind(objects.ListOf(of))
+		if err := p.Own.List(ctx, page, client.InNamespace(p.Namespace)); err != nil {
+			return nil, err
+		}
+		for _, o := range page.Items {
+			for key := range o.GetAnnotations() {
+				name, ours := strings.CutPrefix(key, prefix)
+				if ours && !slices.Contains(ofOperators, name) || key == deleteMark {
+					found = append(found, o.GetName()+": annotation "+key)
+				}
+			}
+			for key := range o.GetLabels() {
+				if strings.HasPrefix(key, prefix) {
+					found = append(found, o.GetName()+": label "+key)
+				}
+			}
+		}
+	}
 	var nodes corev1.NodeList
-	if err := cmp.Or(hostsErr, machinesErr, ownerErr, p.Nodes.List(ctx, &nodes)); err != nil {
-		return nil, err
-	}
-	var all []client.Object
-	for _, h := range hosts {
-		all = append(all, h)
-	}
-	for _, m := range machines {
-		all = append(all, m)
-	}
-	if owner != nil {
-		all = append(all, owner)
-	}
-	for _, o := range all {
-		for key := range o.GetAnnotations() {
-			name, ours := strings.CutPrefix(key, prefix)
-			if ours && name != "execute" && name != "execute-stopped" && name != "watts-idle" && name != "watts-busy" && name != "class" || key == deleteMark {
-				found = append(found, o.GetName()+": annotation "+key)
-			}
-		}
-		for key := range o.GetLabels() {
-			if strings.HasPrefix(key, prefix) {
-				found = append(found, o.GetName()+": label "+key)
-			}
-		}
-	}
-	for i := range nodes.Items {
-		n := &nodes.Items[i]
+	err = p.Nodes.List(ctx, &nodes)
+	for _, n := range nodes.Items {
 		for _, t := range n.Spec.Taints {
 			if strings.HasPrefix(t.Key, prefix) && strings.HasPrefix(n.Name, p.Namespace+"-") {
 				found = append(found, fmt.Sprintf("node %s: taint %s", n.Name, t.ToString()))
 			}
 		}
 	}
-	return found, nil
+	return found, err
 }
