@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 // Overload is what a storm does to DHCP, TFTP and the image server.
@@ -111,15 +110,4 @@ func (w *World) endBoot() {
 	n := w.boots.all[0].n
 	w.boots.leave(n, w.now, w.opt.Overload)
 	w.happen(n, &n.gen, n.gen, w.endStep)
-}
-
-// SetOverload changes what boots share from now on, in place of what was before.
-func (w *World) SetOverload(now time.Time, o Overload) error {
-	if err := o.validate(); err != nil {
-		return err
-	}
-	w.Advance(now)
-	w.boots.sync(w.now, w.opt.Overload)
-	w.opt.Overload = o
-	return nil
 }

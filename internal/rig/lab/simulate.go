@@ -18,8 +18,7 @@ the hosts that work over time, for up to six storms.
 
 With --boot-capacity, what your network can boot at once, a larger limit can be a
 worse one, as in life. Without it each limit has a network made for it. --boot-model
-says how more boots than that share it, --boot-change lets it become another one in
-the middle of the storm.
+says how more boots than that share it.
 
 --limit-mode adaptive lets the throttle find the limit below --limit, as
 IRONIC_THROTTLE_LIMIT_MODE does; fixed,adaptive shows both side by side. The picture
@@ -40,9 +39,9 @@ break the limit is what the comparison is for.`
 
 const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo
   ironic-throttle-lab simulate --limit 10,20,40,80 --boot-capacity 30 --plot limits.svg
-  ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,bmo --trouble bmo@1h+5m -o json
+  ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,bmo -o json
   ironic-throttle-lab simulate --scenario bad-image --breaker on,off
-  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m`
+  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50`
 
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()

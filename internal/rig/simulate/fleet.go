@@ -13,8 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// host is one BareMetalHost with its node. What its status holds outlives a
-// restart of the operator.
+// host is one BareMetalHost with its node.
 type host struct {
 	bmo.Host
 	tenant int
@@ -123,6 +122,6 @@ func ironicOptions(o *Options) fakeironic.Options {
 		rest := d.Prepare.Min + d.FinalReboot.Min + d.Boot.Min
 		d.DeployRun = fakeironic.Span{Min: o.Work.Min - rest, Max: o.Work.Max - rest}
 	}
-	f.Overload = o.overload(o.BootCapacity)
+	f.Overload = o.overload()
 	return f
 }

@@ -26,9 +26,7 @@ type Grid struct {
 	Holdoffs   []time.Duration
 	Plot       string // file for a picture, "" for none
 
-	troubles   []string
-	bootChange string
-	flags      *pflag.FlagSet // nil when there is no command line
+	flags *pflag.FlagSet // nil when there is no command line
 }
 
 // words of --breaker.
@@ -61,8 +59,6 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.Var(&g.Work, "work", "how long a host works, such as 10m-60m: one deployment; 0s: its whole life")
 	fs.IntVar(&g.BootCapacity, "boot-capacity", g.BootCapacity, "hosts that DHCP, TFTP and image server can boot at once; 0: made for the limit, -1: any number")
 	fs.StringVar((*string)(&g.BootModel), "boot-model", string(g.BootModel), "how more hosts than that boot: cliff (slower, then boots are lost) or shared (all slow down smoothly)")
-	fs.StringVar(&g.bootChange, "boot-change", "", "another capacity from a time on, as `CAPACITY@TIME`: 12@1h")
-	fs.StringSliceVar(&g.troubles, "trouble", nil, "what befalls the site, as `KIND@AT+FOR`: bmo@1h+5m, throttle@2h+30s, ironic@3h+10m")
 	fs.StringVar((*string)(&g.Scenario), "scenario", string(g.Scenario), "what goes wrong with many hosts: bad-image, dead-rack or flapping-bmc; it brings hosts, groups and times of its own where no flag says them")
 	fs.StringSliceVar(&g.Breaker, "breaker", g.Breaker, "circuit breakers of the throttle: on or off; both are compared")
 	fs.DurationSliceVar(&g.Holdoffs, "holdoff", g.Holdoffs, "how long a failed host is left alone (IRONIC_THROTTLE_FAILED_HOST_HOLDOFF); several are compared")
@@ -77,20 +73,6 @@ func (g *Grid) Validate() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if g.flags != nil {
 		g.Options = g.Scenario.with(g.Options, g.flags.Changed)
-	}
-	g.Troubles = nil
-	for _, text := range g.troubles {
-		t, err := parseTrouble(text)
-		if err != nil {
-			bad("--trouble %q: %w", text, err)
-		}
-		g.Troubles = append(g.Troubles, t)
-	}
-	if g.bootChange != "" {
-		var err error
-		if g.BootChange, err = parseBootChange(g.bootChange); err != nil {
-			bad("--boot-change %q: %w", g.bootChange, err)
-		}
 	}
 	for _, list := range []struct {
 		flag         string

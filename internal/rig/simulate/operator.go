@@ -33,7 +33,6 @@ type operator struct {
 	s       *sim
 	timings bmo.Timings
 	pass    bmo.Reconcile // the one that goes on now
-	life    uint32        // grows with each start and end of the process
 	idle    int           // workers
 	queue   []int
 }
@@ -45,19 +44,10 @@ func (o *operator) init(s *sim) {
 
 // begin starts the process with every host in its queue.
 func (o *operator) begin() {
-	o.kill()
 	o.idle = o.s.opt.Workers
 	for i := range o.s.hosts {
-		o.s.hosts[i].reconcileErrors = 0
 		o.add(i)
 	}
-}
-
-// kill ends the process: what reconciles in flight had not written yet is lost,
-// but a PUT on its way arrives.
-func (o *operator) kill() {
-	o.life++
-	o.queue = nil
 }
 
 // add gives the host to a worker, or puts it at the end of the queue.
@@ -75,19 +65,9 @@ func (o *operator) work() {
 	}
 }
 
-// later lets this process do something in d.
-func (s *sim) later(d time.Duration, do func()) {
-	life := s.bmo.life
-	s.after(d, func() {
-		if s.bmo.life == life {
-			do()
-		}
-	})
-}
-
 // rest ends a reconcile that took so long; the host does not come back by itself.
 func (s *sim) rest(took time.Duration) {
-	s.later(took, func() {
+	s.after(took, func() {
 		s.bmo.idle++
 		s.bmo.work()
 	})
@@ -96,13 +76,7 @@ func (s *sim) rest(took time.Duration) {
 // back ends a reconcile that took so long; the host comes back after wait.
 func (s *sim) back(took time.Duration, i int, wait time.Duration) {
 	s.rest(took)
-	s.later(took+wait, func() { s.bmo.add(i) })
-}
-
-// gone is an operator that finds no Ironic.
-func (s *sim) gone(took time.Duration, i int) {
-	s.hosts[i].reconcileErrors = 0
-	s.back(took, i, s.bmo.timings.Gone)
+	s.after(took+wait, func() { s.bmo.add(i) })
 }
 
 // again is a reconcile error: the host comes back after a growing time.
@@ -112,9 +86,6 @@ func (s *sim) again(i int) {
 	h.reconcileErrors++
 }
 
-// unreachable tells whether the operator finds no Ironic.
-func (s *sim) unreachable() bool { return s.ironicDown > 0 || s.throttleDown > 0 && !s.checks() }
-
 // checks tells whether the operator asks before it acts; else its PUTs are the question. The rules of an operator are
 // its own checks, whatever lies between it and Ironic.
 func (s *sim) checks() bool { return s.opt.Via == ViaCheck || s.watch == nil }
@@ -122,15 +93,12 @@ func (s *sim) checks() bool { return s.opt.Via == ViaCheck || s.watch == nil }
 // reconcile is one pass of a worker over host i.
 func (s *sim) reconcile(i int) {
 	h := &s.hosts[i]
-	switch {
-	case h.through():
+	if h.through() {
 		s.rest(0)
-	case s.unreachable():
-		s.gone(h.draw.Tail(spanGet), i)
-	default:
-		took := h.draw.Span(spanPass)
-		s.follow(i, s.decide(h, (*bmo.Reconcile).Begin), took)
+		return
 	}
+	took := h.draw.Span(spanPass)
+	s.follow(i, s.decide(h, (*bmo.Reconcile).Begin), took)
 }
 
 // decide lets the model of the operator go on with h, and the meter see what that changes.
@@ -164,7 +132,7 @@ func (s *sim) follow(i int, step bmo.Step, took time.Duration) {
 	case bmo.Back:
 		s.back(took, i, step.In)
 	case bmo.Read:
-		s.later(took+s.reads(h, 3), func() { s.act(i) }) // the node, its ports, its firmware
+		s.after(took+s.reads(h, 3), func() { s.act(i) }) // the node, its ports, its firmware
 	case bmo.Put:
 		if step.EndMaintenance {
 			s.requests.all++
@@ -174,7 +142,7 @@ func (s *sim) follow(i int, step bmo.Step, took time.Duration) {
 			}
 		}
 		h.target = step.Target
-		s.later(took+h.draw.Tail(spanGet), func() { s.send(i) })
+		s.after(took+h.draw.Tail(spanGet), func() { s.send(i) })
 	}
 }
 
@@ -202,11 +170,11 @@ func (s *sim) check(h *host, step bmo.Step) (took time.Duration, yes bool) {
 	return took + again, yes
 }
 
-// ask asks the rule whether h may do op. Without an answer it is a no: the limit holds.
+// ask asks the rule whether h may do op.
 func (s *sim) ask(h *host, op api.Op) (took time.Duration, yes bool) {
 	s.requests.asks++
 	if s.watch != nil {
-		return h.draw.Span(spanAsk), s.throttleDown == 0 && s.rule.ask(h, op)
+		return h.draw.Span(spanAsk), s.rule.ask(h, op)
 	}
 	s.requests.all++
 	s.requests.lists++
@@ -216,10 +184,6 @@ func (s *sim) ask(h *host, op api.Op) (took time.Duration, yes bool) {
 // act goes on with the node as it is now.
 func (s *sim) act(i int) {
 	h := &s.hosts[i]
-	if s.unreachable() {
-		s.gone(0, i)
-		return
-	}
 	n, _ := s.world.Node(s.clock, h.uuid) // nodes do not vanish in this world
 	seen := bmo.Node{State: n.State, Maintenance: n.Maintenance, Inventory: s.world.Inventory(s.clock, h.uuid)}
 	looks := 0
@@ -232,24 +196,18 @@ func (s *sim) act(i int) {
 	s.follow(i, step, s.reads(h, looks))
 }
 
-// put is a PUT of states/provision on its way. It outlives the process that sent it.
+// put is a PUT of states/provision on its way.
 type put struct {
-	host    int
-	target  ironic.Target
-	pass    *admission.Pass // of the gateway, nil without one
-	bmo     uint32          // life of the operator that waits for the answer
-	gateway uint32          // life of the throttle that decided
-	status  int             // Ironic's, 0 when it cannot be reached
+	host   int
+	target ironic.Target
+	pass   *admission.Pass // of the gateway, nil without one
+	status int             // Ironic's
 }
 
 // send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule.
 func (s *sim) send(i int) {
 	h := &s.hosts[i]
-	if s.unreachable() {
-		s.gone(0, i)
-		return
-	}
-	p := &put{host: i, target: h.target, bmo: s.bmo.life}
+	p := &put{host: i, target: h.target}
 	if _, starts := h.target.Starts(); starts && !s.checks() {
 		s.requests.asks++
 		if p.pass = s.rule.forward(h, h.target); p.pass == nil {
@@ -258,7 +216,6 @@ func (s *sim) send(i int) {
 			return
 		}
 		s.requests.all++ // the fetch that a yes needs
-		p.gateway = s.watch.life
 		p.pass.Sent(s.clock)
 	}
 	s.after(h.draw.Tail(spanGet), func() { s.arrive(p) })
@@ -267,30 +224,19 @@ func (s *sim) send(i int) {
 // arrive is Ironic's side: the state changes at once, the answer takes its time.
 func (s *sim) arrive(p *put) {
 	h := &s.hosts[p.host]
-	if s.ironicDown == 0 {
-		s.requests.all++
-		p.status, _ = s.world.SetProvision(s.clock, h.uuid, p.target)
-	}
+	s.requests.all++
+	p.status, _ = s.world.SetProvision(s.clock, h.uuid, p.target)
 	s.after(h.draw.Tail(spanPut), func() { s.answer(p) })
 }
 
-// answer brings Ironic's answer to the gateway and to the operator, as far as they are still there.
+// answer brings Ironic's answer to the gateway and to the operator.
 func (s *sim) answer(p *put) {
-	h, lost := &s.hosts[p.host], false
+	h := &s.hosts[p.host]
 	if p.pass != nil {
-		switch lost = p.gateway != s.watch.life; {
-		case lost:
-		case p.status == 0:
-			p.pass.Unsent(s.clock)
-		default:
-			p.pass.Answered(s.clock, p.status)
-		}
+		p.pass.Answered(s.clock, p.status)
 		s.meter.taken(s.rule.occupied(s.clock))
 	}
 	switch {
-	case p.bmo != s.bmo.life:
-	case p.status == 0 || lost:
-		s.gone(0, p.host)
 	case p.status == http.StatusConflict:
 		s.back(0, p.host, s.decide(h, (*bmo.Reconcile).Busy).In)
 	case p.status >= http.StatusMultipleChoices:

@@ -42,10 +42,8 @@ type Options struct {
 	// says. 0 makes it for the limit, NoBootLimit takes it away.
 	BootCapacity int
 	BootModel    fakeironic.BootModel
-	BootChange   BootChange
 	NoBreakers   bool
 	Holdoff      time.Duration // FAILED_HOST_HOLDOFF
-	Troubles     []Trouble
 	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is repaired, counted from the start.
 	Scenario   Scenario
 	FixedAfter time.Duration

@@ -30,7 +30,6 @@ func (s *sim) newRule() error {
 		s.rule = builtIn{s}
 		return nil
 	}
-	s.watch = &poller{s: s, draw: draw.NewStream(s.opt.Seed, 0)}
 	return s.startThrottle()
 }
 
@@ -61,15 +60,14 @@ type throttle struct {
 	c *admission.Controller
 }
 
-// startThrottle starts the process that decides: nothing of an earlier one is
-// known but what it had learned of limits.
+// startThrottle starts the process that decides.
 func (s *sim) startThrottle() error {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = s.opt.Limit, (s.opt.Limit+3)/4
 	if s.opt.NoBreakers {
 		cfg.Breakers = nil
 	}
-	cfg.Adaptive, cfg.Learned = s.opt.Adaptive, s.learned
+	cfg.Adaptive = s.opt.Adaptive
 	cfg.Holdoff.Timeout = s.opt.Holdoff
 	cfg.Notify = func(all []slots.Notice) {
 		for _, n := range all {
@@ -90,6 +88,7 @@ func (s *sim) startThrottle() error {
 		return fmt.Errorf("throttle: %w", err)
 	}
 	s.rule = &throttle{s: s, c: c}
+	s.watch = &poller{s: s, draw: draw.NewStream(s.opt.Seed, 0)}
 	s.watch.start(c)
 	return nil
 }
@@ -139,11 +138,10 @@ func (t *throttle) count(h *host, answer api.Answer) {
 
 func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.Occupied }
 
-// poller polls for one process of the throttle after the other.
+// poller polls for the throttle.
 type poller struct {
 	s    *sim
 	poll virtual.Poll
-	life uint32 // of the process that polls
 	draw draw.Stream
 }
 
@@ -157,24 +155,13 @@ var spanPoll = draw.Span{Min: 5 * time.Millisecond, Max: 30 * time.Millisecond}
 
 const pollPerNode = 100 * time.Microsecond
 
-// start begins to poll for a new process.
+// start begins to poll.
 func (p *poller) start(v ironic.View) {
 	now := func() time.Time { return p.s.clock }
 	p.poll = virtual.Poll{
 		World: p.s.world, View: v, Page: ironic.PageOfChanges, Now: now, Clock: now, Request: p.request, Observed: p.observed,
 	}
-	p.life++
-	p.next(0, p.poll.Begin)
-}
-
-// next lets the present process go on in d.
-func (p *poller) next(d time.Duration, do func()) {
-	life := p.life
-	p.s.after(d, func() {
-		if p.life == life {
-			do()
-		}
-	})
+	p.s.after(0, p.poll.Begin)
 }
 
 // request takes the time of one request that shows so many nodes.
@@ -184,12 +171,7 @@ func (p *poller) request(s virtual.Stage, nodes int, then func()) {
 		return
 	}
 	p.s.requests.all++
-	p.next(p.draw.Tail(spanPoll)+pollPerNode*time.Duration(nodes), func() {
-		if p.s.ironicDown > 0 {
-			p.poll.Fail()
-			p.pause(pollInterval)
-			return
-		}
+	p.s.after(p.draw.Tail(spanPoll)+pollPerNode*time.Duration(nodes), func() {
 		if s == virtual.FirstList || s == virtual.NextList {
 			p.s.requests.lists++
 		}
@@ -202,12 +184,7 @@ func (p *poller) observed(ironic.Observation) {
 	if p.poll.View.Hurries(p.s.clock) { // somebody waits for a slot
 		d /= 10
 	}
-	p.pause(d)
+	p.s.after(d+time.Duration((2*p.draw.Float()-1)*pollJitter*float64(d)), p.poll.Begin)
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
 	p.s.meter.follow()
-}
-
-// pause is what follows a poll.
-func (p *poller) pause(d time.Duration) {
-	p.next(d+time.Duration((2*p.draw.Float()-1)*pollJitter*float64(d)), p.poll.Begin)
 }

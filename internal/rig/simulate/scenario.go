@@ -1,11 +1,8 @@
 package simulate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -84,103 +81,31 @@ func (o *Options) befalls(h *host) []fakeironic.Fate {
 
 // beginFault and endFault are the two ends of a fault that is repaired. While it lasts
 // nobody can wait for a slot of use to a host that it has.
-func (s *sim) beginFault() error {
+func (s *sim) beginFault() {
 	if s.opt.Scenario == ScenarioRack {
-		return s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectRack, Part: "rack-1"})
+		s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectRack, Part: "rack-1"})
+	} else {
+		s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectImage, Part: image})
 	}
-	return s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectImage, Part: image})
 }
 
-func (s *sim) endFault() error {
+func (s *sim) endFault() {
 	s.meter.fixedAt = s.now
-	return s.setDefects(false)
+	s.setDefects(false)
 }
 
-func (s *sim) setDefects(lost bool, defects ...fakeironic.Defect) error {
+func (s *sim) setDefects(lost bool, defects ...fakeironic.Defect) {
 	for i := range s.hosts {
 		if h := &s.hosts[i]; h.doomed {
 			s.meter.change(h, func() { h.lost = lost })
 		}
 	}
 	s.world.SetDefects(s.clock, defects...)
-	return nil
 }
 
-// Trouble befalls the site At after the storm's begin, For so long. The operator or the throttle is killed, and
-// started again at its end; Ironic's API cannot be reached, and hosts go on working.
-type Trouble struct {
-	Kind    string // throttle, bmo or ironic
-	At, For time.Duration
-}
-
-// parseTrouble reads KIND@AT+FOR, such as bmo@1h+5m.
-func parseTrouble(text string) (Trouble, error) {
-	kind, rest, _ := strings.Cut(text, "@")
-	at, lasts, _ := strings.Cut(rest, "+")
-	t := Trouble{Kind: kind}
-	var errs [2]error
-	t.At, errs[0] = time.ParseDuration(at)
-	t.For, errs[1] = time.ParseDuration(lasts)
-	if errors.Join(errs[:]...) != nil || !slices.Contains([]string{"throttle", "bmo", "ironic"}, kind) ||
-		t.At < 0 || t.For <= 0 || t.At > longest || t.For > longest {
-		return t, errors.New("must be KIND@AT+FOR, such as bmo@1h+5m; KIND is throttle, bmo or ironic")
-	}
-	return t, nil
-}
-
-// befall begins a trouble. Two of one kind may overlap: the later end counts.
-func (s *sim) befall(t Trouble) {
-	switch t.Kind {
-	case "throttle":
-		s.throttleDown++
-		if t, ok := s.rule.(*throttle); ok { // what it has learned outlives it
-			s.learned = t.c.LearnedLimits()
-			s.watch.life++
-		}
-	case "bmo":
-		s.bmo.kill()
-	case "ironic":
-		s.ironicDown++
-	}
-	s.after(t.For, func() { s.fail(s.relieve(t)) })
-}
-
-// relieve ends a trouble.
-func (s *sim) relieve(t Trouble) error {
-	switch t.Kind {
-	case "throttle":
-		if s.throttleDown--; s.throttleDown == 0 && s.watch != nil {
-			return s.startThrottle()
-		}
-	case "bmo":
-		s.bmo.begin()
-	case "ironic":
-		s.ironicDown--
-	}
-	return nil
-}
-
-// BootChange is a site whose BootCapacity becomes another one in the middle of the storm, At
-// after its begin. The zero value is none.
-type BootChange struct {
-	Capacity int
-	At       time.Duration
-}
-
-// parseBootChange reads CAPACITY@TIME, such as 12@1h.
-func parseBootChange(text string) (c BootChange, err error) {
-	capacity, at, _ := strings.Cut(text, "@")
-	var wrong error
-	c.Capacity, wrong = strconv.Atoi(capacity)
-	c.At, err = time.ParseDuration(at)
-	if err != nil || wrong != nil || c.Capacity < NoBootLimit || c.Capacity == 0 || c.At < 0 || c.At > longest {
-		return c, errors.New("must be CAPACITY@TIME, such as 12@1h; CAPACITY is -1, or 1 and more")
-	}
-	return c, nil
-}
-
-// overload is what boots share where so many can boot at full speed.
-func (o *Options) overload(capacity int) fakeironic.Overload {
+// overload is what boots share.
+func (o *Options) overload() fakeironic.Overload {
+	capacity := o.BootCapacity
 	if capacity < 0 {
 		return fakeironic.Overload{Model: o.BootModel}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/agenda"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // epoch is when a simulation is switched on; the storm begins when the throttle
@@ -25,17 +24,13 @@ type sim struct {
 	clock  time.Time
 	agenda agenda.Agenda
 	end    int64 // when the storm ends at the latest; 0: it has not begun
-	broken error // what ended it early
 	world  *fakeironic.World
 	hosts  []host
 	byUUID map[string]int
 
-	bmo          operator
-	rule         rule
-	watch        *poller      // nil when the rule polls by itself
-	learned      sizing.State // of limits, by the throttles before this one
-	throttleDown int
-	ironicDown   int
+	bmo   operator
+	rule  rule
+	watch *poller // nil when the rule polls by itself
 
 	meter    meter
 	requests requests
@@ -71,13 +66,6 @@ func newSim(o Options) (*sim, error) {
 // after lets do happen in d.
 func (s *sim) after(d time.Duration, do func()) { s.agenda.Add(time.Duration(s.now)+d, do) }
 
-// fail ends the simulation with an error, if there is one.
-func (s *sim) fail(err error) {
-	if s.broken == nil {
-		s.broken = err
-	}
-}
-
 // play runs the storm to its end, or until ctx ends; why says what ended it early.
 func (s *sim) play(ctx context.Context) (why string, err error) {
 	for turn := 0; ; turn++ {
@@ -98,8 +86,8 @@ func (s *sim) play(ctx context.Context) (why string, err error) {
 		do := s.agenda.Take()
 		s.advance(int64(at))
 		do()
-		if s.broken != nil || s.done == len(s.hosts) {
-			return "", s.broken
+		if s.done == len(s.hosts) {
+			return "", nil
 		}
 	}
 }
@@ -127,15 +115,9 @@ func (s *sim) patience() time.Duration {
 func (s *sim) begin() {
 	s.end = s.now + int64(s.patience())
 	s.meter.begin()
-	for _, t := range s.opt.Troubles {
-		s.after(t.At, func() { s.befall(t) })
-	}
 	if s.opt.Scenario.repaired() {
-		s.after(s.opt.Scenario.faultAt(), func() { s.fail(s.beginFault()) })
-		s.after(s.opt.FixedAfter, func() { s.fail(s.endFault()) })
-	}
-	if c := s.opt.BootChange; c.Capacity != 0 {
-		s.after(c.At, func() { s.fail(s.world.SetOverload(s.clock, s.opt.overload(c.Capacity))) })
+		s.after(s.opt.Scenario.faultAt(), s.beginFault)
+		s.after(s.opt.FixedAfter, s.endFault)
 	}
 	if s.opt.Record {
 		s.after(0, s.meter.sample)

@@ -59,10 +59,7 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 		"--tenants 700":                      "--tenants 700: must be 1 to 600",
 		"--work 5s-10s":                      "--work 5s-10s: must be 1m or more, or 0s for a whole life",
 		"--plot x.png":                       "--plot x.png: must end in .svg",
-		"--trouble bm@1h+5m":                 `--trouble "bm@1h+5m": must be KIND@AT+FOR, such as bmo@1h+5m; KIND is throttle, bmo or ironic`,
-		"--trouble ironic@1h+0s":             `--trouble "ironic@1h+0s": must be KIND@AT+FOR, such as bmo@1h+5m; KIND is throttle, bmo or ironic`,
 		"--limit-mode adaptive --policy bmo": "--limit-mode adaptive: must be fixed with other policies than throttle",
-		"--boot-change 12":                   `--boot-change "12": must be CAPACITY@TIME, such as 12@1h; CAPACITY is -1, or 1 and more`,
 		"--scenario bad-imag":                "--scenario bad-imag: must be bad-image, dead-rack or flapping-bmc",
 		"--breaker offf":                     `--breaker "offf": must be on or off`,
 		"--tenant-hosts 5,0":                 "--tenant-hosts 0: must be at least 1 each",
@@ -74,7 +71,7 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 }
 
 func TestSameFlagsSameBytes(t *testing.T) {
-	const args = "--hosts 12 --limit 2,3 --failing 0.1 --policy throttle,bmo --seed 1,2 --trouble throttle@8m+30s --boot-change 3@10m"
+	const args = "--hosts 12 --limit 2,3 --failing 0.1 --policy throttle,bmo --seed 1,2"
 	_, first := run(t, args, true)
 	_, again := run(t, args, true)
 	if diff := cmp.Diff(first, again); diff != "" || strings.Count(first, "\n") != 8 {

@@ -33,11 +33,7 @@ type bound struct {
 	against     string
 }
 
-const (
-	noFaults = "--failing 0 --boot-capacity -1 "
-	// trouble begins in the middle of the first yes.
-	trouble = " --trouble throttle@10s+1ns,throttle@1h+30s,ironic@2h+10m,bmo@3h+1ns,throttle@4h+10m,bmo@5h+10s,throttle@5h+5s"
-)
+const noFaults = "--failing 0 --boot-capacity -1 "
 
 var (
 	use         = func(r simulate.Result) float64 { return r.SlotUse }
@@ -62,12 +58,8 @@ var storms = []storm{
 		small: noFaults + "--hosts 10 --tenants 1 --limit 1 --work 4m-8m", bounds: []bound{inUse},
 	},
 	{
-		name: "troubles", whole: noFaults + "--hosts 600 --work 10m-60m" + trouble,
-		small: noFaults + "--hosts 60 --limit 5 --work 20m-30m" + trouble,
-	},
-	{
-		name: "adaptive", whole: "--hosts 600 --limit 100 --limit-mode adaptive --boot-capacity 25 --boot-change 12@1h" + trouble,
-		small: "--hosts 60 --limit 40 --limit-mode adaptive --boot-capacity 24 --boot-change 8@10m --trouble throttle@8m+30s,bmo@15m+1m", once: true,
+		name: "adaptive", whole: "--hosts 600 --limit 100 --limit-mode adaptive --boot-capacity 25",
+		small: "--hosts 60 --limit 40 --limit-mode adaptive --boot-capacity 24", once: true,
 		bounds: []bound{{name: "limit on average", least: 1, most: 60, of: func(r simulate.Result) float64 { return r.LimitMean }}},
 	},
 	{
