@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
@@ -33,6 +33,7 @@ const checkExample = `  ironic-throttle check metal3/host-0 --op inspect
 func (p *process) checkCommand() *cobra.Command {
 	var question api.Ask
 	var to remote
+	about := pflag.NewFlagSet("about a host", pflag.ContinueOnError)
 	cmd := &cobra.Command{
 		Use: "check [NAMESPACE/NAME]", Short: "ask whether a host may start now; a yes takes a slot",
 		Long: checkHelp, Example: checkExample, Args: cobra.MaximumNArgs(1),
@@ -42,6 +43,15 @@ func (p *process) checkCommand() *cobra.Command {
 				return err
 			}
 			if !host {
+				var given []string
+				about.VisitAll(func(f *pflag.Flag) {
+					if f.Changed {
+						given = append(given, "--"+f.Name)
+					}
+				})
+				if given != nil {
+					return fmt.Errorf("%s: about a host, so name one: NAMESPACE/NAME or --node-uuid", strings.Join(given, ", "))
+				}
 				return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string { return "none: without a host it takes no slot" })
 			}
 			isReady := func(client *api.Client, ctx context.Context) (api.Answer, error) {
@@ -50,15 +60,17 @@ func (p *process) checkCommand() *cobra.Command {
 			return p.answer(cmd, to, isReady, func(a api.Answer) string { return effect(question, a) })
 		},
 	}
+	about.SortFlags = false
+	about.StringVar((*string)(&question.Op), "op", "", fmt.Sprintf("what it wants to do, one of %v (default from --bmh-state, else provision)", api.Ops()))
+	about.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
+	about.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
+	about.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
+	about.IntVar(&question.ProvisioningFailCount, "provisioning-fail-count", 0, "its status.provisioningFailCount")
+	about.BoolVar(&question.VirtualMedia, "virtual-media", false, "it boots from virtual media")
+	about.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar((*string)(&question.Op), "op", "", fmt.Sprintf("what it wants to do, one of %v (default from --bmh-state, else provision)", api.Ops()))
-	fs.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
-	fs.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
-	fs.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
-	fs.IntVar(&question.ProvisioningFailCount, "provisioning-fail-count", 0, "its status.provisioningFailCount")
-	fs.BoolVar(&question.VirtualMedia, "virtual-media", false, "it boots from virtual media")
-	fs.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
+	fs.AddFlagSet(about)
 	fs.BoolVar(&question.DryRun, "dry-run", false, "take no slot: take, renew and end nothing")
 	p.remoteFlags(fs, &to)
 	return cmd
@@ -74,9 +86,6 @@ func hostOf(ask *api.Ask, args []string) (bool, error) {
 		ask.Namespace, ask.Name = namespace, name
 	}
 	if ask.Name == "" && ask.NodeUUID == "" {
-		if *ask != (api.Ask{DryRun: ask.DryRun}) {
-			return false, errors.New("flags about a host need one: NAMESPACE/NAME or --node-uuid")
-		}
 		return false, nil
 	}
 	if ask.Op != "" {
