@@ -51,7 +51,8 @@ func (l *loader) check() {
 	l.must(c.Leases.TTL >= 2*c.View.PollInterval, "must be at least 2 x %s", "leaseTtl", "pollInterval")
 	most := slices.Max(append(slices.Collect(maps.Values(c.Limits.Pools)), 0))
 	l.must(most <= c.Limits.Total, "must have no group above %s", "poolLimits", "maxConcurrentProvisioningHosts")
-	l.must(c.Limits.Pools["virtual-media"] == 0, "must not name virtual-media: it has %s", "poolLimits", "virtualMediaLimit")
+	l.must(c.Limits.Pools["virtual-media"] == 0, "must not name virtual-media: it has a setting of its own, "+
+		"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT", "poolLimits")
 	l.must(!elects || on, "needs IRONIC_THROTTLE_KUBERNETES=on", "leaderElect")
 	l.must(!c.Disruption.On() || on, "needs IRONIC_THROTTLE_KUBERNETES=on: it has nodes and machines", "disruption")
 	l.must(c.Holdoff.ConfigMap == "" || elects, "needs IRONIC_THROTTLE_LEADER_ELECT=true: the Lease says which replica "+
@@ -65,9 +66,13 @@ func (l *loader) check() {
 	held := slices.Max(append(slices.Collect(maps.Values(c.Holdoff.Hosts)), c.Holdoff.Timeout))
 	l.warn(held > 0 && c.Holdoff.State == "", "failed hosts are held and IRONIC_THROTTLE_STATE is not set: a restart ends "+
 		"or lengthens their holds")
+	l.warn(held == 0 && c.Holdoff.Stage == "remediate" && !on, "%s has no effect with %s: IRONIC_THROTTLE_HOLDOFF_HOSTS "+
+		"holds no host, and without IRONIC_THROTTLE_KUBERNETES no annotation does", "holdoffStage", "failedHostHoldoff")
 	l.warn(c.Disruption.Mode == DisruptionExecute && c.Mode == Observe, "%s carries nothing out while %s: no host waits "+
 		"then, and planned work would not either", "disruption", "mode")
 	l.warn(to.Name != "" && to.Endpoint != "" && on, "%s wins, as in BMO; without effect: IRONIC_ENDPOINT", "ironicName")
+	l.warn(to.Name != "" && to.Endpoint != "" && !on, "%s has no effect without IRONIC_THROTTLE_KUBERNETES: BMO goes "+
+		"where it leads, the throttle to %s", "ironicName", "ironicEndpoint")
 	if to.Name != "" && on {
 		l.config.Ironic.Endpoint = ""
 	} else {

@@ -67,7 +67,7 @@ type Limits struct {
 	CountMode    string             `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool               `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
 	Weights      map[string]float64 `set:"tenantWeights" help:"shares of namespaces; one that is not listed has 1"`
-	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s..720h" help:"a host that does not move for this long loses its slot; 0 = never"`
+	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s or 1s..720h" help:"a host that does not move for this long loses its slot; 0 = never"`
 }
 
 // Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -43,8 +44,6 @@ func (c *Config) derive() {
 		h.File = h.State
 	}
 	k.Leader.LeaseName = cmp.Or(h.ConfigMap, "ironic-throttle")
-	media := &c.Limits.VirtualMedia // the second name of the setting asks whether they are exempt
-	*media = cmp.Or(map[string]string{"true": MediaExempt, "false": "counted"}[*media], *media)
 	if api := c.Listen.API; strings.HasSuffix(api, ":0") && beyond(api) {
 		c.Listen.Local = "127.0.0.1:0" // any free port, in tests
 	} else if beyond(api) && !leadsTo("http://"+localAPI, api) {
@@ -62,12 +61,20 @@ func leadsTo(endpoint, listen string) bool {
 	}
 	here := func(host string) bool { return host == "" || loopback(host) || net.ParseIP(host).IsUnspecified() }
 	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	return cmp.Or(u.Port(), usual) == port && (strings.EqualFold(u.Hostname(), host) || here(u.Hostname()) && here(host))
+	to := strings.TrimLeft(cmp.Or(u.Port(), usual), "0")
+	return to != "" && to == strings.TrimLeft(port, "0") &&
+		(spelt(u.Hostname()) == spelt(host) || here(u.Hostname()) && here(host))
 }
 
-func loopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+// spelt is the one spelling of a host.
+func spelt(host string) string {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().String()
+	}
+	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
+
+func loopback(host string) bool { return spelt(host) == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // beyond reports whether other machines, and in a pod other pods, reach a listener.
 func beyond(listen string) bool {

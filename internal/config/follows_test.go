@@ -10,12 +10,15 @@ import (
 func TestTheGatewayIsNotIronic(t *testing.T) {
 	for listen, urls := range map[string]string{ // those with ! do not lead there
 		"127.0.0.1:6390": "http://127.0.0.1:6390 https://127.0.0.1:6390/v1/ http://localhost:6390 http://127.0.0.53:6390 http://[::ffff:127.0.0.1]:6390 " +
-			"http://0.0.0.0:6390 http://:6390 !http://127.0.0.1:6385 !http://localhost",
+			"http://0.0.0.0:6390 http://:6390 http://127.0.0.1:06390 http://localhost.:6390 !http://127.0.0.1:6385 !http://localhost",
+		"localhost.:06390":       "http://127.0.0.1:6390",
+		":0":                     "! !http://127.0.0.1:0",
+		"[2001:db8::0:1]:6390":   "http://[2001:db8::1]:6390",
 		"localhost:6390":         "http://127.0.0.1:6390 http://LocalHost:6390 !http://192.0.2.7:6390",
 		":6390":                  "http://127.0.0.1:6390 !http://notlocalhost:6390 !http://ironic.metal3.svc:6385",
 		"[0:0:0:0:0:0:0:1]:6390": "http://[::1]:6390 http://localhost:6390",
 		"192.0.2.7:6385":         "http://192.0.2.7:6385 !http://127.0.0.1:6385 !http://192.0.2.8:6385",
-		"Throttle.example:6390":  "http://throttle.example:6390",
+		"Throttle.example:6390":  "http://throttle.example.:6390",
 		"127.0.0.1:80":           "http://localhost !https://localhost",
 		"127.0.0.1:443":          "HTTPS://localhost !http://localhost",
 		"":                       "!http://127.0.0.1:80 !http://127.0.0.1:6385",

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -79,8 +78,11 @@ func (l *loader) bind() {
 		l.v.SetDefault(s.key, s.def)
 		l.from[s.key] = "default"
 		_ = l.v.BindEnv(append([]string{s.key}, s.names...)...) // fails without a key
-		if slices.ContainsFunc(s.names, func(name string) bool { return os.Getenv(name) != "" }) {
+		switch i := slices.IndexFunc(s.names, func(name string) bool { return os.Getenv(name) != "" }); {
+		case i == 0:
 			l.from[s.key] = "environment"
+		case i > 0:
+			l.from[s.key] = "environment, as " + s.names[i]
 		}
 		if f := l.Flags.Lookup(s.flag()); f != nil && f.Changed {
 			_ = l.v.BindPFlag(s.key, f) // fails without a flag
@@ -111,7 +113,6 @@ func (l *loader) readFile() {
 	for pair := range slices.Chunk(pairs, 2) {
 		key, line := pair[0].Value, pair[0].Line
 		source := fmt.Sprintf("file %s, line %d", path, line)
-		text, err := plain(pair[1])
 		switch {
 		case lines[key] > 0: // the second value would silently win
 			l.wrong(strconv.Quote(key), source, fmt.Sprintf("must come once, and is in line %d too", lines[key]))
@@ -121,11 +122,8 @@ func (l *loader) readFile() {
 				says += "; did you mean " + near + "?"
 			}
 			l.wrong(strconv.Quote(key), source, says)
-		case err != nil:
-			l.wrong(named(key).names[0], source, "must be a single value, or a table of such with each name once")
-		case text != "" && l.from[key] == "default":
-			l.from[key] = source
-			_ = l.v.MergeConfigMap(map[string]any{key: text}) // never fails
+		default:
+			l.take(named(key), pair[1], source)
 		}
 		lines[key] = line
 	}
@@ -148,17 +146,40 @@ func parse(body []byte) ([]*yaml.Node, error) {
 	return doc.Content[0].Content, nil
 }
 
-// plain is the text of a value, as it stands in the file; a table is name=value pairs.
-func plain(n *yaml.Node) (text string, err error) {
-	var table map[string]string
-	if err = n.Decode(&text); err != nil {
-		err = n.Decode(&table)
+// take gives viper the text of a value, as it stands in the file.
+func (l *loader) take(s setting, value *yaml.Node, source string) {
+	var text string
+	must, err := "must be a single value, not a list or a table: "+s.rule.must, value.Decode(&text)
+	if err != nil && s.Type.Kind() == reflect.Map {
+		must = "must be " + s.rule.must + "; or a table of such pairs"
+		text, err = pairsOf(value)
 	}
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(table)) {
-		pairs = append(pairs, name+"="+table[name])
+	if err != nil {
+		l.broken[s.key] = true
+		l.wrong(s.names[0], source, must)
+	} else if text != "" && l.from[s.key] == "default" {
+		l.from[s.key] = source
+		_ = l.v.MergeConfigMap(map[string]any{s.key: text}) // never fails
 	}
-	return text + strings.Join(pairs, ","), err
+}
+
+// pairsOf are the name=value pairs of a table. None of its texts may be more than one pair.
+func pairsOf(n *yaml.Node) (string, error) {
+	n = cmp.Or(n.Alias, n)
+	if n.Kind != yaml.MappingNode {
+		return "", errors.New("not a table")
+	}
+	var all []string
+	for pair := range slices.Chunk(n.Content, 2) {
+		var name, value string
+		err := errors.Join(pair[0].Decode(&name), pair[1].Decode(&value))
+		if err != nil || strings.ContainsAny(name+value, "=,") {
+			return "", errors.New("not a pair")
+		}
+		all = append(all, name+"="+value)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ","), nil
 }
 
 // decode reads each value. One that breaks its rule leaves the default, and is told.

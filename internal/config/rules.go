@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
@@ -43,14 +45,15 @@ func matching(must, expression string) rule {
 	return reads(must, func(text string) (string, bool) { return text, good(text) })
 }
 
-// ranged is the rule of values within span, lo..hi.
+// ranged is the rule of values within span, lo..hi or "0s or lo..hi".
 func ranged[V cmp.Ordered](must string, read func(string) (V, error), span string) rule {
-	from, to, _ := strings.Cut(span, "..")
+	ends, orZero := strings.CutPrefix(span, "0s or ")
+	from, to, _ := strings.Cut(ends, "..")
 	low, _ := read(from) // the tests read each end
 	high, _ := read(to)
 	return reads(must+span, func(text string) (V, bool) {
 		v, err := read(text)
-		return v, err == nil && low <= v && v <= high
+		return v, err == nil && (low <= v && v <= high || orZero && v == *new(V))
 	})
 }
 
@@ -77,8 +80,11 @@ func pairs[V any](must, names string, value rule) rule {
 			name, given, _ := strings.Cut(pair, "=")
 			name = strings.Replace(strings.ToLower(strings.TrimSpace(name)), "~", "/", 1)
 			v, err := value.read(strings.TrimSpace(given))
-			if _, twice := all[name]; twice || err != nil || !good(name) {
-				return nil, fmt.Errorf("must be %s, each name once; %.100q is not", must, pair)
+			if _, twice := all[name]; twice {
+				return nil, fmt.Errorf("must have each name once; %.100q comes twice", name)
+			}
+			if err != nil || !good(name) {
+				return nil, fmt.Errorf("must be %s; %.100q is not", must, pair)
 			}
 			all[name], _ = v.(V)
 		}
@@ -95,8 +101,13 @@ func HoldLength(text string) (time.Duration, error) {
 
 var (
 	hold       = duration("0s..2562047h")
+	switches   = map[string]bool{"true": true, "on": true, "false": false, "off": false}
 	namespaces = whole(`(` + namespace + `(,|$))*`)
+	media      = whole(MediaExempt + `|counted|0*[1-9][0-9]{0,4}|100000`)
+	address    = whole(`([^:\[\]\s]*|\[[0-9a-fA-F:.]+(%[^\[\]\s]+)?\]):[0-9]+`)
 )
+
+const suites = "names of safe cipher suites with commas between them"
 
 // What Kubernetes lets a namespace, and an object such as a BareMetalHost, be called.
 const (
@@ -125,19 +136,28 @@ func ruleOf(field reflect.StructField) rule {
 // rules are named in the tag "is", or as the type of a field without it.
 var rules = map[string]rule{
 	"path":       matching("a path", `[^\x00]*`),
-	"address":    matching("host:port, such as 127.0.0.1:8087 or :8444", `([^:\[\]\s]*|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}`),
 	"state":      matching("a path without ':', or configmap: and the name of a ConfigMap", `[^:\x00]+|configmap:`+object),
 	"name":       matching("a name of lower-case letters, digits, '-' and '.'", object),
 	"deployment": matching("the name of a Deployment, or its namespace, '/' and its name", `(`+namespace+`/)?`+object),
 	"quota":      matching("a whole percentage 0%..100% or a whole number of hosts 0..999999", `[0-9]{1,6}|[0-9]{1,2}%|100%`),
-	"media": matching("exempt, counted, or a whole number 1..100000",
-		`exempt|counted|true|false|0*[1-9][0-9]{0,4}|100000`),
+	"address": reads("host:port with a port 0..65535, such as 127.0.0.1:8087 or :8444", func(text string) (string, bool) {
+		_, err := strconv.ParseUint(text[strings.LastIndex(text, ":")+1:], 10, 16)
+		return text, err == nil && address(text)
+	}),
+	// The second name of the setting asks whether they are exempt.
+	"media": reads("exempt or true, counted or false, or a whole number 1..100000", func(text string) (string, bool) {
+		text = strings.ToLower(text)
+		if exempt, ok := switches[text]; ok {
+			text = map[bool]string{true: MediaExempt, false: "counted"}[exempt]
+		}
+		return text, media(text)
+	}),
 	"url": reads("an http:// or https:// URL with a host and without query or fragment", func(text string) (string, bool) {
 		u, err := url.Parse(text)
 		return text, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, "?#")
 	}),
 	"bool": reads("true or false", func(text string) (on, ok bool) {
-		on, ok = map[string]bool{"true": true, "on": true, "false": false, "off": false}[strings.ToLower(text)]
+		on, ok = switches[strings.ToLower(text)]
 		return on, ok
 	}),
 	"disruption.Span": reads("Never, or a duration such as 30m", func(text string) (d disruption.Span, ok bool) {
@@ -147,11 +167,18 @@ var rules = map[string]rule{
 	"namespaces": reads("namespaces with commas between them", func(text string) ([]string, bool) {
 		return list(text), namespaces(strings.Join(list(text), ","))
 	}),
-	"ciphers": reads("names of safe cipher suites with commas between them, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-		func(text string) ([]string, bool) {
-			all := list(text)
-			return all, len(Access{Ciphers: all}.CipherSuites()) == len(all)
-		}),
+	"ciphers": {suites + ", such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", func(text string) (any, error) {
+		var known []string
+		for _, suite := range tls.CipherSuites() {
+			known = append(known, suite.Name)
+		}
+		for _, name := range list(text) {
+			if near, _ := nearest.Word(name, known); near != name {
+				return nil, fmt.Errorf("must be %s; %.100q is none, did you mean %s?", suites, name, near)
+			}
+		}
+		return list(text), nil
+	}},
 	"budgets": {"whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
 		`[{"nodes":"10%"},{"minReady":"2"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h",` +
 		`"reasons":["Underutilized"]}]`, func(text string) (any, error) {
