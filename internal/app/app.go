@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
@@ -274,37 +272,34 @@ func pollTimeout(c config.Config) time.Duration {
 	return max(time.Minute, c.View.MaxStale, 2*ironicTimeout)
 }
 
-// Run decides, serves and watches the config file until ctx ends or one of these fails, then all of them end: what is
-// asked already is still answered. It returns within 5 s of the end of ctx: nil, or what went wrong, with the name of its part.
+// Run decides, serves and watches the config file until ctx ends or one of these fails. Then all of them end, the servers
+// first: what is asked already is still answered, and saved, and the Lease is ours until then. It returns within 5 s of the
+// end of ctx, or 10 with a cluster: nil, or what went wrong, with the names of the parts, also of those that have not ended.
 func (a *App) Run(ctx context.Context) error {
 	a.tellStart()
-	all, ctx := errgroup.WithContext(ctx)
-	part(ctx, all, "config watch", a.watch) // also of a process that stands by: the mode is its off-switch
-	part(ctx, all, "decision", a.decide)
+	within := 4900 * time.Millisecond // the servers take up to 4.5 s
+	if a.cluster != nil {
+		within += 5 * time.Second // for the term, the label and the Lease
+	}
+	parts := []part{
+		{"config watch", a.watch, true}, // also of a process that stands by: the mode is its off-switch
+		{"decision", a.decide, true},
+	}
 	if a.finder != nil {
-		part(ctx, all, "place of Ironic", a.finder.Run)
+		parts = append(parts, part{"place of Ironic", a.finder.Run, true})
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
-		part(ctx, all, "server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) })
+		serve := func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }
+		parts = append(parts, part{"server", serve, false})
 	}
 	if a.gateway != nil {
-		part(ctx, all, "gateway", a.serveGateway)
+		parts = append(parts, part{"gateway", a.serveGateway, false})
 	}
-	err := all.Wait()
+	err := runParts(ctx, within, parts...)
 	a.nodes.Close()
 	a.client.Close()
 	a.log.Info("stopped", "clean", err == nil)
 	return err
-}
-
-// part runs a part of a group, whose errors have its name.
-func part(ctx context.Context, of *errgroup.Group, name string, run func(context.Context) error) {
-	of.Go(func() error {
-		if err := run(ctx); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
-	})
 }
 
 // API is the handler of /v1 and the page.

@@ -6,11 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
+
+// termGrace bounds the end of what a term runs, the last save above all: a hung one must not keep the Lease.
+const termGrace = 3 * time.Second
 
 // decide is the part that decides: all the time, or as long as this replica leads.
 func (a *App) decide(ctx context.Context) error {
@@ -45,20 +46,19 @@ func (a *App) term(ctx context.Context) error {
 		return err
 	}
 	a.begun.Store(true)
-	all, ctx := errgroup.WithContext(ctx)
-	part(ctx, all, "holds", a.holds.Run)
-	part(ctx, all, "poller", a.poller.Run)
-	part(ctx, all, "log", func(ctx context.Context) error { return decisionlog.Watch(ctx, a.log, a.now, a.controller) })
+	parts := []part{
+		{"holds", a.holds.Run, true},
+		{"poller", a.poller.Run, false},
+		{"log", func(ctx context.Context) error { return decisionlog.Watch(ctx, a.log, a.now, a.controller) }, false},
+	}
 	if a.directory != nil {
-		part(ctx, all, "annotations", a.runAnnotations)
-		part(ctx, all, "hosts", a.directory.Run)
-		part(ctx, all, "settings of others", a.runOthers)
-		part(ctx, all, "events", a.hosts.Recorder.Run)
+		parts = append(parts, part{"annotations", a.runAnnotations, false}, part{"hosts", a.directory.Run, false},
+			part{"settings of others", a.runOthers, false}, part{"events", a.hosts.Recorder.Run, false})
 	}
 	if a.execution != nil {
-		part(ctx, all, "planned work", a.execution.Run)
+		parts = append(parts, part{"planned work", a.execution.Run, false})
 	}
-	return all.Wait()
+	return runParts(ctx, termGrace, parts...)
 }
 
 // holdsPause is between two tries to read the ConfigMap of the holds.
