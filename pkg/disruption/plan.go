@@ -92,7 +92,9 @@ func (p *planner) changed(a api.PlanAction) string {
 	said := string(a.Decision) + " is not found any more"
 	for _, was := range a.Hosts {
 		why := "the host is gone"
-		if h := p.host(was.Name); h != nil {
+		if h := p.host(was.Name); h != nil && a.Reason == api.PlanDrifted && len(h.drift.evidence()) == 0 {
+			why = "it is as it is wanted"
+		} else if h != nil {
 			why = cmp.Or(p.notes[h], h.unmet().Message, "its pods, its Machine, or what goes with it changed")
 		}
 		said += "; " + was.Name + ": " + why
