@@ -237,7 +237,7 @@ func TestLeadersAreKilledPausedAndCutOff(t *testing.T) {
 		await(t, "readiness of who was away", at.now.Load().Ready, at.now.Load().Log.Tail)
 		truth := s.ironic.Truth()
 		t.Logf("%s: %q; peak %d of %d, %d works begun", name, s.lives, truth.PeakWorking, stormSlots, truth.Started)
-		if truth.PeakWorking != stormSlots || len(s.broken) > 0 {
+		if truth.PeakWorking > stormSlots || len(s.broken) > 0 {
 			t.Errorf("%s: %d hosts worked at once, limit %d; work was sent by %q after another one", name, truth.PeakWorking, stormSlots, s.broken)
 		}
 	}
