@@ -3,7 +3,6 @@ package bmo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -31,17 +30,13 @@ type Options struct {
 	MaxProvisioningRetries int
 }
 
-// Host is the spec of one BareMetalHost.
-type Host struct {
-	Namespace, Name string
-	// Provision tells whether an image is wanted on it.
-	Provision bool
-}
+// Host is one BareMetalHost, on which an image is wanted.
+type Host struct{ Namespace, Name string }
 
 // Key is what Ironic calls the host: namespace~name.
 func (h Host) Key() string { return h.Namespace + "~" + h.Name }
 
-// HostStatus is one BareMetalHost.
+// HostStatus is a host and how far it is.
 type HostStatus struct {
 	Host
 	Status
@@ -57,11 +52,9 @@ type Operator struct {
 
 	mu    sync.Mutex // guards all below, but draw
 	hosts []object
-	index map[string]int // in hosts
-	queue queue          // nil while nothing runs
 }
 
-// object is a BareMetalHost in the API server: the user writes the spec, one worker at a time the status.
+// object is a BareMetalHost in the API server: one worker at a time writes its status.
 type object struct {
 	HostStatus
 	draw draw.Stream // only the worker that has the host draws
@@ -69,9 +62,8 @@ type object struct {
 
 // New returns an operator that does nothing until Run.
 func New(o Options) *Operator {
-	op := &Operator{opt: o, index: map[string]int{}}
+	op := &Operator{opt: o}
 	for i, h := range o.Hosts {
-		op.index[h.Key()] = i
 		status := HostStatus{Host: h, Status: Status{State: api.BMHRegistering}}
 		op.hosts = append(op.hosts, object{status, draw.NewStream(o.Seed, uint64(i))})
 	}
@@ -88,12 +80,9 @@ func (o *Operator) Run(ctx context.Context) error {
 	t := &o.opt.Timings
 	q := workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[int](o.scaled(t.BackoffBase), o.scaled(t.BackoffMax)))
-	o.mu.Lock()
-	o.queue = q
 	for i := range o.hosts {
 		q.Add(i)
 	}
-	o.mu.Unlock()
 	var workers sync.WaitGroup
 	for range o.opt.Workers {
 		workers.Go(func() {
@@ -120,8 +109,7 @@ func (o *Operator) handle(ctx context.Context, q queue, i int) {
 	r := &pass{o: o, host: obj.HostStatus}
 	o.mu.Unlock()
 	r.Reconcile = Reconcile{
-		Status: &r.host.Status, Provision: r.host.Provision,
-		Timings: &o.opt.Timings, MaxRetries: o.opt.MaxProvisioningRetries, Draw: &obj.draw,
+		Status: &r.host.Status, Timings: &o.opt.Timings, MaxRetries: o.opt.MaxProvisioningRetries, Draw: &obj.draw,
 	}
 	var then Step
 	err := o.ready(ctx)
@@ -166,22 +154,6 @@ func (o *Operator) ready(ctx context.Context) error {
 
 func (o *Operator) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / o.opt.Speed)
-}
-
-// SetImage tells whether an image is wanted on a host: true provisions it, false
-// deprovisions it. An unknown host is an error.
-func (o *Operator) SetImage(key string, wanted bool) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	i, known := o.index[key]
-	if !known {
-		return fmt.Errorf("host %q: not found", key)
-	}
-	o.hosts[i].Provision = wanted
-	if o.queue != nil {
-		o.queue.Add(i) // as a watch would
-	}
-	return nil
 }
 
 // Hosts returns all hosts, in the order of Options.Hosts.
@@ -241,19 +213,15 @@ func (r *pass) read(ctx context.Context) (Step, error) {
 	}
 	var n node
 	found, err := c.look(ctx, nodePath(ident), &n)
-	if err == nil && !found && registers {
+	if err == nil && !found { // it is missing at the registration alone
 		err = c.do(ctx, http.MethodPost, "/v1/nodes", map[string]any{"name": ident, "driver": "fake-hardware"}, &n)
-		found = true
 	}
 	if err != nil {
 		return Step{}, err
 	}
 	r.host.NodeUUID = n.UUID
 	seen, path := Node{State: n.State, Maintenance: n.Maintenance}, nodePath(n.UUID)
-	switch {
-	case !found:
-		return r.Lost(), nil
-	case registers:
+	if registers {
 		return r.Seen(seen), nil
 	}
 	looks := []string{"/v1/ports?node_uuid=" + n.UUID, path + "/firmware"}

@@ -8,12 +8,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Reconcile is one pass over one host. Begin says what comes first, and the method that
+// Reconcile is one pass over one host, on which an image is wanted. Begin says what comes first, and the method that
 // belongs to each step what comes after it.
 type Reconcile struct {
 	*Status
-	Provision bool // an image is wanted on the host
-
 	Timings    *Timings
 	MaxRetries int // the ProvisioningFailCount at which a host is given up; 0 is never
 	Draw       *draw.Stream
@@ -25,10 +23,10 @@ type Do uint8
 
 // The steps of a reconcile.
 const (
-	Rest Do = iota // nothing: it ends, and the host comes back when its spec changes
+	Rest Do = iota // nothing: it ends, and the host does not come back
 	Back           // nothing: it ends, and the host comes back after In
 	Ask            // ask the capacity rule whether the host may do Op; then Answered
-	Read           // read the node, its ports, its firmware and what Looks names; then Seen or Lost
+	Read           // read the node, its ports, its firmware and what Looks names; then Seen
 	Put            // end the maintenance if it says so, and PUT Target; then Accepted or Busy
 )
 
@@ -47,7 +45,8 @@ type Step struct {
 // the state's own action.
 func (r *Reconcile) Begin() Step {
 	if r.Delayed || gated(r.State) {
-		return Step{Do: Ask, Op: r.wanted()}
+		op, _ := api.OpFor(r.State)
+		return Step{Do: Ask, Op: op}
 	}
 	return r.act()
 }
@@ -69,36 +68,15 @@ func (r *Reconcile) Answered(s Step, yes bool) Step {
 	return r.act()
 }
 
-// wanted is what the host asks for in its present state.
-func (r *Reconcile) wanted() api.Op {
-	op, _ := api.OpFor(r.State)
-	switch {
-	case r.State == api.BMHAvailable && !r.Provision, r.State == api.BMHProvisioned && r.Provision:
-		return api.OpNone // delayed, and the user has changed his mind
-	}
-	return op
-}
-
 // act does what the host's state is there for.
 func (r *Reconcile) act() Step {
-	r.GaveUp = r.GaveUp && r.Provision
-	if r.GaveUp {
+	switch {
+	case r.GaveUp, r.State == api.BMHProvisioned:
 		return Step{Do: Rest}
-	}
-	switch r.State {
-	case api.BMHPreparing: // no RAID or BIOS is to be changed: nothing to clean
+	case r.State == api.BMHPreparing: // no RAID or BIOS is to be changed: nothing to clean
 		return r.enter(api.BMHAvailable)
-	case api.BMHAvailable:
-		if r.Provision {
-			return r.enter(api.BMHProvisioning)
-		}
-		r.WaitingSince = time.Time{}
-		return Step{Do: Rest}
-	case api.BMHProvisioned:
-		if r.Provision {
-			return Step{Do: Rest}
-		}
-		return r.enter(api.BMHDeprovisioning)
+	case r.State == api.BMHAvailable:
+		return r.enter(api.BMHProvisioning)
 	}
 	return Step{Do: Read}
 }
@@ -119,14 +97,11 @@ func (r *Reconcile) entered(s api.BMHState) Step {
 	if !gated(s) {
 		r.WaitingSince = time.Time{}
 	}
-	if s == api.BMHProvisioned && r.Provision {
+	if s == api.BMHProvisioned {
 		return Step{Do: Rest}
 	}
 	return Step{Do: Back}
 }
-
-// Lost goes on when Ironic does not know the node any more: it is registered anew.
-func (r *Reconcile) Lost() Step { return r.entered(api.BMHRegistering) }
 
 // Accepted goes on after a PUT that Ironic took.
 func (r *Reconcile) Accepted(target ironic.Target) Step {

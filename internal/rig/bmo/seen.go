@@ -19,7 +19,7 @@ func (r *Reconcile) Looks(n Node) string {
 	switch {
 	case r.State == api.BMHInspecting && (n.State == ironic.Manageable || n.State == ironic.InspectFailed && r.failed):
 		return "inventory"
-	case r.State == api.BMHProvisioning && n.State == ironic.Available && r.Provision:
+	case r.State == api.BMHProvisioning && n.State == ironic.Available:
 		return "validate"
 	}
 	return ""
@@ -78,9 +78,6 @@ func (r *Reconcile) provision(n Node) Step {
 	case ironic.Manageable:
 		return r.put(ironic.TargetProvide)
 	case ironic.Available:
-		if !r.Provision {
-			return r.enter(api.BMHAvailable)
-		}
 		return r.put(ironic.TargetActive)
 	case ironic.CleanFailed:
 		return r.cleanFailed(n)

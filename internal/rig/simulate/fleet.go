@@ -45,7 +45,7 @@ func newFleet(o *Options) []host {
 	for t, n := range o.sizes() {
 		for range n {
 			hosts = append(hosts, host{tenant: t, Status: bmo.Status{State: begin}, Host: bmo.Host{
-				Namespace: fmt.Sprintf("tenant-%d", t+1), Name: fmt.Sprintf("host-%05d", len(hosts)+1), Provision: true,
+				Namespace: fmt.Sprintf("tenant-%d", t+1), Name: fmt.Sprintf("host-%05d", len(hosts)+1),
 			}})
 		}
 	}

@@ -39,7 +39,7 @@ type operator struct {
 
 func (o *operator) init(s *sim) {
 	o.s, o.timings = s, bmo.DefaultTimings()
-	o.pass = bmo.Reconcile{Provision: true, MaxRetries: giveUpAfter, Timings: &o.timings}
+	o.pass = bmo.Reconcile{MaxRetries: giveUpAfter, Timings: &o.timings}
 }
 
 // begin starts the process with every host in its queue.
