@@ -2,11 +2,11 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
@@ -25,25 +25,19 @@ type stage struct {
 	app    *app.App // nil without a throttle
 	bmo    *bmo.Operator
 
-	ctx    context.Context // of all parts
-	cancel context.CancelCauseFunc
-	parts  sync.WaitGroup
+	ctx    context.Context // of all parts; its cause is the error of the first that ended with one
+	cancel context.CancelFunc
+	parts  *errgroup.Group
 	idle   []func() // close what is left open
-
-	endBMO  context.CancelFunc
-	bmoGone <-chan struct{} // closed when BMO has ended
-
-	mu   sync.Mutex // guards errs
-	errs []error
+	endBMO func()   // and wait for it
 }
 
 // newStage starts the fake Ironic and, for its policy, the throttle. close must
 // be called also after an error.
 func newStage(ctx context.Context, o Options) (*stage, error) {
-	notBegun := make(chan struct{})
-	close(notBegun)
-	s := &stage{opt: o, endBMO: func() {}, bmoGone: notBegun}
-	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	s := &stage{opt: o, endBMO: func() {}}
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.parts, s.ctx = errgroup.WithContext(ctx)
 	hosts, world, err := o.Site(time.Now(), o.Speed)
 	if err != nil {
 		return s, err
@@ -55,31 +49,16 @@ func newStage(ctx context.Context, o Options) (*stage, error) {
 		return s, fmt.Errorf("fake ironic: %w", err)
 	}
 	s.url = "http://" + listener.Addr().String()
-	s.run(s.ctx, func(ctx context.Context) error { return s.ironic.Serve(ctx, listener) })
+	s.parts.Go(func() error { return s.ironic.Serve(s.ctx, listener) })
 	if o.Policy == simulate.PolicyThrottle {
 		if s.app, err = app.New(s.ctx, app.Options{
 			Config: settings(o, s.url), Version: o.Version, Now: clock(time.Now(), o.Speed),
 		}); err != nil {
 			return s, fmt.Errorf("throttle: %w", err)
 		}
-		s.run(s.ctx, s.app.Run)
+		s.parts.Go(func() error { return s.app.Run(s.ctx) })
 	}
 	return s, s.newOperator(hosts)
-}
-
-// run runs a part until its context ends; then the channel is closed.
-func (s *stage) run(ctx context.Context, part func(context.Context) error) <-chan struct{} {
-	gone := make(chan struct{})
-	s.parts.Go(func() {
-		defer close(gone)
-		if err := part(ctx); err != nil {
-			s.mu.Lock()
-			s.errs = append(s.errs, err)
-			s.mu.Unlock()
-			s.cancel(err)
-		}
-	})
-	return gone
 }
 
 // clock goes speed times as fast as the real one, from begin on.
@@ -150,23 +129,20 @@ func (s *stage) ready(ctx context.Context) error {
 
 // begin lets the storm break loose.
 func (s *stage) begin() {
-	var ctx context.Context
-	ctx, s.endBMO = context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(s.ctx)
+	gone := make(chan struct{})
 	s.begun = time.Now()
-	s.bmoGone = s.run(ctx, s.bmo.Run)
+	s.parts.Go(func() error { defer close(gone); return s.bmo.Run(ctx) })
+	s.endBMO = func() { cancel(); <-gone }
 }
 
-// close ends all parts and returns what went wrong in any: BMO first, and its
+// close ends all parts and returns what went wrong first: BMO before all, and its
 // connections, so that the servers have nobody to wait for.
 func (s *stage) close() error {
 	s.endBMO()
-	<-s.bmoGone
 	for _, f := range s.idle {
 		f()
 	}
-	s.cancel(nil)
-	s.parts.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Join(s.errs...)
+	s.cancel()
+	return s.parts.Wait()
 }

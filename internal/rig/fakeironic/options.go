@@ -135,43 +135,11 @@ func (o *Options) Validate() error {
 		t := ironic.Target(name)
 		bad(from[t] != nil || verbs[t] != "", "fail-targets", name, "want targets of PUT states/provision")
 	}
-	if err := o.Overload.validate(); err != nil {
-		errs = append(errs, err)
-	}
-	for _, s := range o.spans() {
-		if err := s.span.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("%s %w", s.name, err))
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.Overload.validate())...)
 }
 
 var startStates = map[ironic.State]bool{
 	ironic.Enroll: true, ironic.Manageable: true, ironic.Available: true, ironic.Active: true,
-}
-
-type namedSpan struct {
-	name, help string
-	span       *Span
-}
-
-// spans names every range once, for flags and Validate alike.
-func (o *Options) spans() []namedSpan {
-	d := &o.Durations
-	return []namedSpan{
-		{"verify", "enroll to manageable", &d.Verify},
-		{"prepare", "conductor's part before a ramdisk boots", &d.Prepare},
-		{"boot", "PXE boot until the first heartbeat", &d.Boot},
-		{"handover", "first heartbeat until the conductor goes on", &d.Handover},
-		{"inspect-run", "inspection after the boot", &d.InspectRun},
-		{"clean-run", "cleaning in the ramdisk", &d.CleanRun},
-		{"deploy-run", "writing the image", &d.DeployRun},
-		{"final-reboot", "last power off until active", &d.FinalReboot},
-		{"tear-down", "deleting until cleaning", &d.TearDown},
-		{"unrescue", "unrescuing to active", &d.Unrescue},
-		{"service", "servicing in the ramdisk", &d.Service},
-		{"heartbeat", "between two heartbeats", &d.Heartbeat},
-	}
 }
 
 // Flags binds what users of the command set, with the present values as defaults.
@@ -191,7 +159,4 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Overload.CollapseAbove, "collapse-above", o.Overload.CollapseAbove, "booting hosts above which boots get lost, 0 never")
 	fs.Float64Var(&o.Overload.CollapseChance, "collapse-chance", o.Overload.CollapseChance, "chance that such a boot is lost")
 	fs.DurationVar(&o.Durations.Callback, "callback-timeout", o.Durations.Callback, "wait states without a sign of life fail after this")
-	for _, s := range o.spans() {
-		fs.Var(s.span, s.name, s.help)
-	}
 }

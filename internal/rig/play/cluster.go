@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
 // cluster is an API server in memory that has BareMetalHosts and takes Events, and nothing else.
@@ -22,7 +24,7 @@ type cluster struct {
 	version int
 	hosts   map[string]object // by namespace/name
 	watches []chan []byte
-	events  logbook
+	events  child.LogBook
 }
 
 // object is one of Kubernetes.

@@ -1,7 +1,6 @@
 package play
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -17,12 +16,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing/synctest"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/app"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
 // program is the throttle, of which one process lives at a time.
@@ -31,7 +30,7 @@ type program struct {
 	env    map[string]string // its environment
 	file   map[string]string // the settings in its config file
 	ironic *site
-	log    logbook
+	log    child.LogBook // of all processes
 
 	cluster *cluster // nil: it is outside of any
 	life    *life    // nil: it does not run
@@ -223,33 +222,4 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errRefused
 	}
 	return w.next.RoundTrip(r)
-}
-
-// logbook is the log of all processes.
-type logbook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logbook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logbook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// count counts the lines that have all words.
-func (b *logbook) count(words []string) int {
-	n := 0
-	for line := range strings.Lines(b.String()) {
-		if lacks(line, words) == "" {
-			n++
-		}
-	}
-	return n
 }

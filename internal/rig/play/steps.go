@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 )
 
@@ -187,12 +188,18 @@ func logged(s *stage, w *words) { s.count(w, "lines of the log", &s.program.log)
 func events(s *stage, w *words) { s.count(w, "Events", &s.program.cluster.events) }
 
 // count compares how many lines in a book have all words.
-func (s *stage) count(w *words, what string, in *logbook) {
+func (s *stage) count(w *words, what string, in *child.LogBook) {
 	if len(w.list) < 3 {
 		wrong("words and a comparison are needed, such as: log level=WARN == 1")
 	}
 	n := len(w.list) - 2
 	has := w.list[:n]
 	w.list = w.list[n:]
-	s.compare(w, what, in.count(has))
+	count := 0
+	for line := range strings.Lines(in.String()) {
+		if lacks(line, has) == "" {
+			count++
+		}
+	}
+	s.compare(w, what, count)
 }

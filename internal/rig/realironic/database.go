@@ -111,11 +111,6 @@ func (i *Ironic) SetState(ctx context.Context, uuid, state string, agent bool) e
 	return err
 }
 
-// Ago is SQLite's SQL for the time that was so many minutes ago, SQL for a whole number, as Ironic writes it.
-func (*Ironic) Ago(minutes string) string {
-	return "strftime('%Y-%m-%d %H:%M:%f000', 'now', '-' || (" + minutes + ") || ' minutes')"
-}
-
 // Batch is a number of nodes that are alike.
 type Batch struct {
 	Count    int
@@ -148,7 +143,7 @@ func (i *Ironic) addBatch(ctx context.Context, b Batch) error {
 	if err := i.call(ctx, http.MethodPost, "/v1/nodes", body, &first); err != nil {
 		return err
 	}
-	moved := i.Ago("0")
+	moved := "strftime('%Y-%m-%d %H:%M:%f000', 'now')" // as Ironic writes it; SQLite's
 	if b.Unmoved {
 		moved = "NULL"
 	}

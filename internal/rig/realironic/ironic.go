@@ -138,7 +138,8 @@ func (i *Ironic) run(which **child.Process, name string) (err error) {
 // Stop ends both services and their database and removes the scratch folder. Calling it again does nothing.
 func (i *Ironic) Stop() {
 	i.StopAPI()
-	i.StopConductor()
+	// In good order it takes itself off the list of conductors.
+	i.end(&i.conductor, func(p *child.Process) { p.Stop(stopTimeout) })
 	i.end(&i.server, (*child.Process).Kill) // nobody needs what it has
 	if i.client != nil {
 		i.client.CloseIdleConnections()
@@ -150,10 +151,6 @@ func (i *Ironic) Stop() {
 func (i *Ironic) StopAPI() {
 	i.end(&i.api, func(p *child.Process) { p.Stop(stopTimeout) })
 }
-
-// StopConductor ends the conductor in good order: it takes itself off the list of conductors, and a PUT is answered 503 (500 in
-// the first 15 s if the API still remembers where the node belongs).
-func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *child.Process) { p.Stop(stopTimeout) }) }
 
 // KillConductor ends the conductor as a crash would: it stays on the list for a minute, and a PUT is answered 500.
 func (i *Ironic) KillConductor() { i.end(&i.conductor, (*child.Process).Kill) }

@@ -125,7 +125,7 @@ func (m *meter) move(h *host, works bool) {
 	m.highest = max(m.highest, int(m.working.value))
 	t := &m.tenants[h.tenant]
 	t.work.set(t.work.value+d, m.even.at(at))
-	if m.s.watch == nil { // without a ledger what works occupies
+	if m.s.throttle == nil { // without a ledger what works occupies
 		m.taken(int(m.working.value))
 	}
 }
@@ -159,8 +159,8 @@ func (m *meter) through(h *host) {
 // follow looks at the limit in force after a poll, which alone may change it.
 func (m *meter) follow() {
 	limit := m.s.opt.Limit
-	if t, ok := m.s.rule.(*throttle); ok && m.s.opt.Adaptive {
-		limit = t.c.Vacancy(m.s.clock).Slots.Limit
+	if m.s.opt.Adaptive { // of the throttle alone
+		limit = m.s.throttle.Vacancy(m.s.clock).Slots.Limit
 	}
 	m.limit.set(int64(limit), m.s.now)
 }
@@ -258,8 +258,7 @@ func (m *meter) count(r *Result) {
 // decided is what the throttle says itself: which limit was in force, and which one it recommends.
 func (m *meter) decided(r *Result) {
 	s := m.s
-	t, ok := s.rule.(*throttle)
-	if !ok || s.opt.NoBreakers {
+	if s.throttle == nil || s.opt.NoBreakers {
 		r.Breaker = breakerOff
 	}
 	if s.opt.Adaptive {
@@ -268,10 +267,10 @@ func (m *meter) decided(r *Result) {
 			r.LimitMean = round(float64(m.limit.at(s.now)-m.limitBefore) / float64(d))
 		}
 	}
-	if !ok {
+	if s.throttle == nil {
 		return
 	}
-	for _, p := range t.c.Status(s.clock).Sizing.Pools {
+	for _, p := range s.throttle.Status(s.clock).Sizing.Pools {
 		if p.Pool == "" {
 			r.RecommendedLimit = p.Recommended
 		}

@@ -88,7 +88,7 @@ func (s *sim) again(i int) {
 
 // checks tells whether the operator asks before it acts; else its PUTs are the question. The rules of an operator are
 // its own checks, whatever lies between it and Ironic.
-func (s *sim) checks() bool { return s.opt.Via == ViaCheck || s.watch == nil }
+func (s *sim) checks() bool { return s.opt.Via == ViaCheck || s.throttle == nil }
 
 // reconcile is one pass of a worker over host i.
 func (s *sim) reconcile(i int) {
@@ -162,7 +162,7 @@ func (s *sim) check(h *host, step bmo.Step) (took time.Duration, yes bool) {
 	if !yes || h.Delayed || step.Into != "" {
 		return took, yes
 	}
-	if s.watch != nil {
+	if s.throttle != nil {
 		s.requests.asks++
 		return took + h.draw.Span(spanAsk), true
 	}
@@ -173,12 +173,16 @@ func (s *sim) check(h *host, step bmo.Step) (took time.Duration, yes bool) {
 // ask asks the rule whether h may do op.
 func (s *sim) ask(h *host, op api.Op) (took time.Duration, yes bool) {
 	s.requests.asks++
-	if s.watch != nil {
-		return h.draw.Span(spanAsk), s.rule.ask(h, op)
+	if s.throttle != nil {
+		a := question(h)
+		a.Op, a.BMHState = op, h.State
+		took, answer := h.draw.Span(spanAsk), s.throttle.IsReady(s.clock, a)
+		s.count(h, answer)
+		return took, answer.Ready
 	}
 	s.requests.all++
 	s.requests.lists++
-	return listBase + listPerNode*time.Duration(min(pageNodes, len(s.hosts))), s.rule.ask(h, op)
+	return listBase + listPerNode*time.Duration(min(pageNodes, len(s.hosts))), s.allows(h)
 }
 
 // act goes on with the node as it is now.
@@ -210,7 +214,7 @@ func (s *sim) send(i int) {
 	p := &put{host: i, target: h.target}
 	if _, starts := h.target.Starts(); starts && !s.checks() {
 		s.requests.asks++
-		if p.pass = s.rule.forward(h, h.target); p.pass == nil {
+		if p.pass = s.forward(h, h.target); p.pass == nil {
 			took := h.draw.Span(spanAsk)
 			s.back(took, i, s.decide(h, (*bmo.Reconcile).Busy).In)
 			return
@@ -234,7 +238,7 @@ func (s *sim) answer(p *put) {
 	h := &s.hosts[p.host]
 	if p.pass != nil {
 		p.pass.Answered(s.clock, p.status)
-		s.meter.taken(s.rule.occupied(s.clock))
+		s.meter.taken(s.occupied())
 	}
 	switch {
 	case p.status == http.StatusConflict:

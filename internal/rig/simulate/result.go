@@ -84,23 +84,12 @@ type Result struct {
 // columns is how many storms stand side by side.
 const columns = 6
 
-// writeTable prints results side by side, all of one limit below each other when
-// they are too many for one row.
+// writeTable prints results side by side, in several tables when they are too many for one.
 func writeTable(out io.Writer, results []Result) error {
-	if len(results) <= columns {
-		return writeColumns(out, results)
-	}
-	for len(results) > 0 { // those of one limit are neighbours
-		n := slices.IndexFunc(results, func(r Result) bool { return r.Limit != results[0].Limit })
-		if n < 0 {
-			n = len(results)
+	for part := range slices.Chunk(results, columns) {
+		if err := writeColumns(out, part); err != nil {
+			return err
 		}
-		for part := range slices.Chunk(results[:n], columns) {
-			if err := writeColumns(out, part); err != nil {
-				return err
-			}
-		}
-		results = results[n:]
 	}
 	return nil
 }

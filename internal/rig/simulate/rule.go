@@ -14,53 +14,23 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// rule decides who may start.
-type rule interface {
-	// ask answers the check of a host that wants to do op.
-	ask(h *host, op api.Op) bool
-	// forward decides on a PUT at the gateway; nil is a no.
-	forward(h *host, target ironic.Target) *admission.Pass
-	// occupied is how many slots are taken.
-	occupied(now time.Time) int
-}
-
-// newRule makes the rule and, for one with a ledger, what polls for it.
-func (s *sim) newRule() error {
-	if s.opt.Policy == PolicyBMO {
-		s.rule = builtIn{s}
-		return nil
-	}
-	return s.startThrottle()
-}
-
-// builtIn is the rule of the present BMO: it lists nodes, counts the busy ones of
+// allows is the rule of the present BMO: it lists nodes, counts the busy ones of
 // the first page, and lets a host pass while they are fewer than the limit or when
 // it is one of them. It decides and then acts, so its workers overtake each other.
-type builtIn struct{ s *sim }
-
-var countedStates = bmo.CountedStates()
-
-func (b builtIn) ask(h *host, _ api.Op) bool {
-	if b.s.world.Count(b.s.clock, pageNodes, countedStates) < b.s.opt.Limit {
+func (s *sim) allows(h *host) bool {
+	if s.world.Count(s.clock, pageNodes, countedStates) < s.opt.Limit {
 		return true
 	}
-	if b.s.byUUID[h.uuid] >= pageNodes {
+	if s.byUUID[h.uuid] >= pageNodes {
 		return false // not on the page
 	}
-	n, _ := b.s.world.Node(b.s.clock, h.uuid)
+	n, _ := s.world.Node(s.clock, h.uuid)
 	return bmo.Counts(n.State)
 }
 
-func (builtIn) forward(*host, ironic.Target) *admission.Pass { return nil } // never asked
-func (b builtIn) occupied(time.Time) int                     { return int(b.s.meter.working.value) }
+var countedStates = bmo.CountedStates()
 
-// throttle is the real decision.
-type throttle struct {
-	s *sim
-	c *admission.Controller
-}
-
-// startThrottle starts the process that decides.
+// startThrottle starts the real decision, and what polls for it.
 func (s *sim) startThrottle() error {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = s.opt.Limit, (s.opt.Limit+3)/4
@@ -83,32 +53,26 @@ func (s *sim) startThrottle() error {
 			}
 		}
 	}
-	c, err := admission.New(cfg, s.clock)
-	if err != nil {
+	var err error
+	if s.throttle, err = admission.New(cfg, s.clock); err != nil {
 		return fmt.Errorf("throttle: %w", err)
 	}
-	s.rule = &throttle{s: s, c: c}
-	s.watch = &poller{s: s, draw: draw.NewStream(s.opt.Seed, 0)}
-	s.watch.start(c)
+	now := func() time.Time { return s.clock }
+	p := &poller{s: s, draw: draw.NewStream(s.opt.Seed, 0)}
+	p.poll = virtual.Poll{
+		World: s.world, View: s.throttle, Page: ironic.PageOfChanges, Now: now, Clock: now, Request: p.request, Observed: p.observed,
+	}
+	s.after(0, p.poll.Begin)
 	return nil
 }
 
-func (t *throttle) ask(h *host, op api.Op) bool {
-	a := question(h)
-	a.Op, a.BMHState = op, h.State
-	answer := t.c.IsReady(t.s.clock, a)
-	t.count(h, answer)
-	return answer.Ready
-}
-
-// forward fetches the node directly before the PUT, as the gateway does.
-func (t *throttle) forward(h *host, target ironic.Target) *admission.Pass {
-	now := t.s.clock
-	mark := t.c.Begin(now)
-	n, found := t.s.world.Node(now, h.uuid)
-	t.c.ObserveNode(now, ironic.NodeObservation{Key: h.uuid, Mark: mark, Found: found, Node: n})
-	answer, pass := t.c.Forward(now, question(h), target)
-	t.count(h, answer)
+// forward decides on a PUT at the gateway, which fetches the node directly before; nil is a no.
+func (s *sim) forward(h *host, target ironic.Target) *admission.Pass {
+	mark := s.throttle.Begin(s.clock)
+	n, found := s.world.Node(s.clock, h.uuid)
+	s.throttle.ObserveNode(s.clock, ironic.NodeObservation{Key: h.uuid, Mark: mark, Found: found, Node: n})
+	answer, pass := s.throttle.Forward(s.clock, question(h), target)
+	s.count(h, answer)
 	return pass
 }
 
@@ -119,24 +83,26 @@ func question(h *host) api.Ask {
 	}
 }
 
-func (t *throttle) count(h *host, answer api.Answer) {
-	t.s.meter.taken(answer.Slots.Occupied)
+// count lets the meter see an answer.
+func (s *sim) count(h *host, answer api.Answer) {
+	s.meter.taken(answer.Slots.Occupied)
 	if answer.Reason != api.ReasonGranted {
 		return
 	}
-	t.s.meter.granted(h)
-	if t.s.meter.openings == 0 {
+	s.meter.granted(h)
+	if s.meter.openings == 0 {
 		return
 	}
-	for _, b := range t.c.Breakers(t.s.clock).Breakers {
+	for _, b := range s.throttle.Breakers(s.clock).Breakers {
 		if b.State == string(breaker.HalfOpen) && (b.Scope == admission.ScopeIronic || b.Scope == admission.ScopeGroup+":"+h.group) {
-			t.s.meter.probes++
+			s.meter.probes++
 			break
 		}
 	}
 }
 
-func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.Occupied }
+// occupied is how many slots are taken.
+func (s *sim) occupied() int { return s.throttle.Vacancy(s.clock).Slots.Occupied }
 
 // poller polls for the throttle.
 type poller struct {
@@ -154,15 +120,6 @@ const (
 var spanPoll = draw.Span{Min: 5 * time.Millisecond, Max: 30 * time.Millisecond}
 
 const pollPerNode = 100 * time.Microsecond
-
-// start begins to poll.
-func (p *poller) start(v ironic.View) {
-	now := func() time.Time { return p.s.clock }
-	p.poll = virtual.Poll{
-		World: p.s.world, View: v, Page: ironic.PageOfChanges, Now: now, Clock: now, Request: p.request, Observed: p.observed,
-	}
-	p.s.after(0, p.poll.Begin)
-}
 
 // request takes the time of one request that shows so many nodes.
 func (p *poller) request(s virtual.Stage, nodes int, then func()) {
@@ -185,6 +142,6 @@ func (p *poller) observed(ironic.Observation) {
 		d /= 10
 	}
 	p.s.after(d+time.Duration((2*p.draw.Float()-1)*pollJitter*float64(d)), p.poll.Begin)
-	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
+	p.s.meter.taken(p.s.occupied())
 	p.s.meter.follow()
 }

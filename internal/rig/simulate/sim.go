@@ -7,6 +7,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/agenda"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // epoch is when a simulation is switched on; the storm begins when the throttle
@@ -28,9 +29,8 @@ type sim struct {
 	hosts  []host
 	byUUID map[string]int
 
-	bmo   operator
-	rule  rule
-	watch *poller // nil when the rule polls by itself
+	bmo      operator
+	throttle *admission.Controller // nil: the operator has its own rule
 
 	meter    meter
 	requests requests
@@ -56,11 +56,11 @@ func newSim(o Options) (*sim, error) {
 		s.meter.move(&s.hosts[s.byUUID[uuid]], works)
 	})
 	s.bmo.init(s)
-	if err := s.newRule(); err != nil {
-		return nil, err
+	if o.Policy == PolicyThrottle {
+		err = s.startThrottle()
 	}
 	s.after(warmUp, s.begin)
-	return s, nil
+	return s, err
 }
 
 // after lets do happen in d.
