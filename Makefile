@@ -78,7 +78,7 @@ COUNTED = { n=0; while IFS= read -r line; do case $$line in \
   "exit "*) exit $${line\#exit };; *" "*) echo "$$line";; \
   *) n=$$((n + 1)); test $$((n % 50)) -ne 0 || echo "  $$n packages compiled";; esac; done; }
 
-demo: ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--policy bmo")
+demo: ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--via check")
 	@echo "make demo, 1 of 2: builds $(LAB); the first time Go fetches modules and compiles some 800 packages, about two minutes on two cores, later seconds"
 	@{ $(MAKE) --no-print-directory $(LAB) BUILDFLAGS=-v; echo "exit $$?"; } 2>&1 | $(COUNTED)
 	@echo "make demo, 2 of 2: a storm of hosts, about a minute: $(LAB) demo $(DEMO_FLAGS)"

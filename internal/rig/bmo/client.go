@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -28,10 +27,6 @@ const (
 type Client struct {
 	base string
 	http *http.Client
-
-	mu   sync.Mutex      // guards all below
-	text json.RawMessage // the last list of nodes
-	list []node          // what it says
 }
 
 // NewClient returns a client of the Ironic at base, with or without /v1 at the
@@ -71,9 +66,7 @@ func refused(err error, status int) bool {
 // node is what BMO reads of a node.
 type node struct {
 	UUID        string       `json:"uuid"`
-	Name        string       `json:"name"`
 	State       ironic.State `json:"provision_state"`
-	Boot        string       `json:"boot_interface"`
 	Maintenance bool         `json:"maintenance"`
 }
 
@@ -133,28 +126,4 @@ func (c *Client) ready(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// firstPage is what gophercloud's pager makes of a list: it looks for nodes_links, Ironic sends next, so one page is all.
-// The nodes must not be changed. One is asked for with each check, and to decode each of them would cost more than the
-// whole rest of a storm.
-func (c *Client) firstPage(ctx context.Context) ([]node, error) {
-	var text json.RawMessage
-	err := c.do(ctx, http.MethodGet, "/v1/nodes?fields=uuid%2Cname%2Cprovision_state%2Cboot_interface", nil, &text)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if bytes.Equal(text, c.text) {
-		return c.list, nil
-	}
-	var page struct {
-		Nodes []node `json:"nodes"`
-	}
-	if err := json.Unmarshal(text, &page); err != nil {
-		return nil, fmt.Errorf("list of nodes: %w", err)
-	}
-	c.text, c.list = text, page.Nodes
-	return c.list, nil
 }

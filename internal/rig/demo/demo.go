@@ -91,7 +91,7 @@ func watch(s *stage, progress io.Writer) Summary {
 		if over || interrupted || time.Since(line) >= lineEvery {
 			line = time.Now()
 			fmt.Fprintf(progress, "%8s  slots %d/%d  working %d (peak %d)  provisioned %d/%d  given up %d\n",
-				lasts(sum.MakespanSeconds), s.taken(truth), sum.Limit, truth.Working, sum.PeakWorking, sum.Provisioned, sum.Hosts, sum.Failed)
+				lasts(sum.MakespanSeconds), s.app.Status().Slots.Total.Occupied, sum.Limit, truth.Working, sum.PeakWorking, sum.Provisioned, sum.Hosts, sum.Failed)
 		}
 		if over || interrupted {
 			return sum
@@ -122,26 +122,16 @@ func (s *stage) look() (Summary, fakeironic.Truth) {
 	return sum, t
 }
 
-// taken is how many slots are occupied; without a throttle what works occupies.
-func (s *stage) taken(t fakeironic.Truth) int {
-	if s.app == nil {
-		return t.Working
-	}
-	return s.app.Status().Slots.Total.Occupied
-}
-
 // announcement tells what is played and where it can be looked at.
 func (s *stage) announcement() string {
 	o := s.opt
-	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s, via %s; one second plays %s\n",
-		o.Hosts, o.Limit, o.Workers, o.Policy, o.Via, time.Duration(o.Speed*float64(time.Second)))
+	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, via %s; one second plays %s\n",
+		o.Hosts, o.Limit, o.Workers, o.Via, time.Duration(o.Speed*float64(time.Second)))
 	text += fmt.Sprintf("Ironic:   %s/v1 (fake; truth at %s/fake/truth)\n", s.url, s.url)
-	if s.app != nil {
-		at := s.app.Addresses()
-		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", at.API, at.API, at.Metrics)
-	}
+	at := s.app.Addresses()
+	text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", at.API, at.API, at.Metrics)
 	if o.Via == simulate.ViaGateway {
-		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", s.app.Addresses().Gateway)
+		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", at.Gateway)
 	}
 	return text
 }
@@ -156,8 +146,7 @@ func (s Summary) print(out Output) error {
 	if s.Exceeded() {
 		verdict = "ABOVE THE LIMIT for " + lasts(s.OverLimitSeconds).String()
 	}
-	fmt.Fprintf(w, "policy\t%s, via %s\n", s.Policy, s.Via)
-	fmt.Fprintf(w, "hosts\t%d: %d provisioned, %d given up\nlimit\t%d\n", s.Hosts, s.Provisioned, s.Failed, s.Limit)
+	fmt.Fprintf(w, "via\t%s\nhosts\t%d: %d provisioned, %d given up\nlimit\t%d\n", s.Via, s.Hosts, s.Provisioned, s.Failed, s.Limit)
 	fmt.Fprintf(w, "peak of working hosts\t%d, %s\nmakespan\t%s\n", s.PeakWorking, verdict, lasts(s.MakespanSeconds))
 	fmt.Fprintf(w, "requests to Ironic\t%d, of these %d lists\n", s.IronicRequests, s.IronicListRequests)
 	if s.Interrupted {

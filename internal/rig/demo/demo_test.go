@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -82,32 +81,11 @@ func TestTheLimitHolds(t *testing.T) {
 	}
 }
 
-// Between the list and the PUT of a host lie at least 25 ms, in which every worker has listed too: so more than limit
-// hosts pass BMO's own rule. The storm is interrupted as soon as that is seen.
-func TestBMOsOwnRuleExceedsTheLimit(t *testing.T) {
-	t.Parallel()
-	o := DefaultOptions()
-	o.Hosts, o.Limit, o.Workers, o.Speed, o.Policy = 20, 4, 8, 20, simulate.PolicyBMO
-	ctx, progress := interrupt(t, func(text string) bool {
-		var peak int
-		n, _ := fmt.Sscanf(text[max(0, strings.LastIndex(text, "(peak ")):], "(peak %d)", &peak)
-		return n == 1 && peak > 4
-	})
-	var out screen
-	sum, err := Run(ctx, o, Output{Stdout: &out, Stderr: progress})
-	if err != nil || sum.PeakWorking < 5 || sum.PeakWorking > 4+8-1 || sum.OverLimitSeconds <= 0 || !sum.Interrupted {
-		t.Errorf("%v, %+v", err, sum)
-	}
-	if !strings.Contains(out.String(), "ABOVE THE LIMIT") || !strings.Contains(out.String(), "NOT FINISHED") {
-		t.Errorf("printed\n%s", out.String())
-	}
-}
-
 // --keep leaves everything running after the summary; an interrupt before the storm has none.
 func TestKeptAndInterrupted(t *testing.T) {
 	t.Parallel()
 	o := DefaultOptions()
-	o.Hosts, o.Tenants, o.Failing, o.Policy, o.Keep, o.Speed = 1, 1, 0, simulate.PolicyBMO, true, maxSpeed
+	o.Hosts, o.Tenants, o.Failing, o.Keep, o.Speed = 1, 1, 0, true, maxSpeed
 	ctx, progress := interrupt(t, func(text string) bool { return strings.Contains(text, "everything runs on") })
 	var out screen
 	if sum, err := Run(ctx, o, Output{Stdout: &out, Stderr: progress}); err != nil || sum.Interrupted || out.String() == "" {
@@ -121,10 +99,9 @@ func TestKeptAndInterrupted(t *testing.T) {
 
 func TestWrongOptions(t *testing.T) {
 	o := DefaultOptions()
-	o.Hosts, o.Workers, o.Speed, o.Via, o.Policy = 1001, 0, 0.5, simulate.ViaGateway, simulate.PolicyBMO
+	o.Hosts, o.Workers, o.Speed = 1001, 0, 0.5
 	const want = `--hosts 1001: must be at most 1000: simulate plays larger storms
 --speed 0.5: must be 1 to 300, or 0 for the usual one
---via gateway: must be check with --policy bmo, which has no gateway
 --workers 0: must be 1 to 1024`
 	if err := o.Validate(); err == nil || err.Error() != want {
 		t.Errorf("%v, want\n%s", err, want)

@@ -1,6 +1,5 @@
 // Package demo plays a storm in one process: a fake Ironic on a loopback socket,
-// a fake BMO that wants all hosts provisioned at once, and the throttle between
-// them, or one of the rules that users have today.
+// a fake BMO that wants all hosts provisioned at once, and the throttle between them.
 //
 //	bmo ──"may it start?"──► app (throttle) ──polls──► fakeironic
 //	   └───────────────GET, PUT states/provision──────────────►│

@@ -23,7 +23,7 @@ type Options struct {
 // DefaultOptions is a storm that ends within two minutes on a small machine.
 func DefaultOptions() Options {
 	o := Options{Options: simulate.DefaultOptions()}
-	o.Hosts, o.Via = 100, ""
+	o.Hosts, o.Via = 100, simulate.ViaGateway
 	return o
 }
 
@@ -35,8 +35,7 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Tenants, "tenants", o.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
 	fs.Float64Var(&o.Speed, "speed", o.Speed, "simulated seconds in a real one; 0: 90 with --via gateway, 180 with check")
-	fs.StringVar(&o.Via, "via", o.Via, "how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts); (default gateway, check with --policy bmo)")
-	fs.StringVar(&o.Policy, "policy", o.Policy, "what decides: throttle or bmo (its present rule)")
+	fs.StringVar(&o.Via, "via", o.Via, "how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts)")
 	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
 }
@@ -44,12 +43,6 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 // usual are o, with what was left to us. A small machine keeps up with these speeds: by gateway the hosts that wait
 // ask every three simulated seconds.
 func (o Options) usual() Options {
-	if o.Via == "" {
-		o.Via = simulate.ViaGateway
-		if o.Policy != simulate.PolicyThrottle {
-			o.Via = simulate.ViaCheck
-		}
-	}
 	if o.Speed == 0 {
 		o.Speed = 180
 		if o.Via == simulate.ViaGateway {
@@ -74,11 +67,7 @@ func (o *Options) Validate() error {
 	if o.Speed != 0 && !(o.Speed >= 1 && o.Speed <= maxSpeed) {
 		errs = append(errs, fmt.Errorf("--speed %v: must be 1 to %d, or 0 for the usual one", o.Speed, maxSpeed))
 	}
-	if o.Via == simulate.ViaGateway && o.Policy == simulate.PolicyBMO {
-		errs = append(errs, errors.New("--via gateway: must be check with --policy bmo, which has no gateway"))
-	}
-	with := o.usual()
-	return errors.Join(append(errs, with.Options.Validate())...)
+	return errors.Join(append(errs, o.Options.Validate())...)
 }
 
 // settings are those of the throttle, which goes by a clock that is o.Speed times as fast. The poll, in real time, goes as

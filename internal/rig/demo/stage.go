@@ -21,8 +21,8 @@ type stage struct {
 	opt    Options
 	begun  time.Time
 	ironic *fakeironic.Server
-	url    string   // of the fake Ironic
-	app    *app.App // nil without a throttle
+	url    string // of the fake Ironic
+	app    *app.App
 	bmo    *bmo.Operator
 
 	ctx    context.Context // of all parts; its cause is the error of the first that ended with one
@@ -32,8 +32,7 @@ type stage struct {
 	endBMO func()   // and wait for it
 }
 
-// newStage starts the fake Ironic and, for its policy, the throttle. close must
-// be called also after an error.
+// newStage starts the fake Ironic and the throttle. close must be called also after an error.
 func newStage(ctx context.Context, o Options) (*stage, error) {
 	s := &stage{opt: o, endBMO: func() {}}
 	ctx, s.cancel = context.WithCancel(ctx)
@@ -50,14 +49,12 @@ func newStage(ctx context.Context, o Options) (*stage, error) {
 	}
 	s.url = "http://" + listener.Addr().String()
 	s.parts.Go(func() error { return s.ironic.Serve(s.ctx, listener) })
-	if o.Policy == simulate.PolicyThrottle {
-		if s.app, err = app.New(s.ctx, app.Options{
-			Config: settings(o, s.url), Version: o.Version, Now: clock(time.Now(), o.Speed),
-		}); err != nil {
-			return s, fmt.Errorf("throttle: %w", err)
-		}
-		s.parts.Go(func() error { return s.app.Run(s.ctx) })
+	if s.app, err = app.New(s.ctx, app.Options{
+		Config: settings(o, s.url), Version: o.Version, Now: clock(time.Now(), o.Speed),
+	}); err != nil {
+		return s, fmt.Errorf("throttle: %w", err)
 	}
+	s.parts.Go(func() error { return s.app.Run(s.ctx) })
 	return s, s.newOperator(hosts)
 }
 
@@ -69,7 +66,7 @@ func clock(begin time.Time, speed float64) func() time.Time {
 func (s *stage) newOperator(hosts []bmo.Host) error {
 	client := bmo.NewClient(s.endpoint(), nil)
 	s.idle = append(s.idle, client.CloseIdleConnections)
-	rule, err := s.rule(client)
+	rule, err := s.rule()
 	if err != nil {
 		return err
 	}
@@ -88,16 +85,10 @@ func (s *stage) endpoint() string {
 	return s.url
 }
 
-// farAbove is PROVISIONING_LIMIT of an operator behind the gateway: its own rule
-// asks and never says no.
-const farAbove = 100_000
-
-func (s *stage) rule(c *bmo.Client) (bmo.Capacity, error) {
-	switch {
-	case s.opt.Policy == simulate.PolicyBMO:
-		return bmo.BuiltIn(c, s.opt.Limit), nil
-	case s.opt.Via == simulate.ViaGateway:
-		return bmo.BuiltIn(c, farAbove), nil
+// rule is what the operator asks before it acts: the throttle, or behind the gateway nobody.
+func (s *stage) rule() (bmo.Capacity, error) {
+	if s.opt.Via == simulate.ViaGateway {
+		return func(context.Context, api.Ask) (bool, error) { return true, nil }, nil
 	}
 	asker, err := api.NewClient(s.app.Addresses().API)
 	if err != nil {
@@ -110,9 +101,6 @@ func (s *stage) rule(c *bmo.Client) (bmo.Capacity, error) {
 // ready waits until the throttle has looked round after its start and gives
 // slots.
 func (s *stage) ready(ctx context.Context) error {
-	if s.app == nil {
-		return nil
-	}
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {

@@ -10,9 +10,9 @@ import (
 )
 
 const demoHelp = `Plays a storm in this process, on loopback: a fake Ironic, a fake BMO that wants all
-hosts provisioned at once, and the throttle between them, or with --policy one of
-the rules that users have today. The BMO knows nothing of the throttle: its
-IRONIC_ENDPOINT is the gateway. With --via check it asks the throttle before it acts.
+hosts provisioned at once, and the throttle between them. The BMO knows nothing of
+the throttle: its IRONIC_ENDPOINT is the gateway. With --via check it asks the throttle
+before it acts.
 No cluster and no Ironic are needed.
 
 Progress goes to stderr and the summary to stdout. Its peak of working hosts is the
@@ -22,7 +22,6 @@ Exit codes: 0 the limit held and the storm was played to its end, 1 not, 2 wrong
 
 const demoExample = `  ironic-throttle-lab demo
   ironic-throttle-lab demo --via check
-  ironic-throttle-lab demo --policy bmo
   ironic-throttle-lab demo --hosts 200 --limit 20 --failing 0.1 -o json`
 
 // demoGCPercent trades memory for time: a storm keeps some megabytes and throws
