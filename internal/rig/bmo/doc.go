@@ -3,8 +3,8 @@
 // node, as it was measured on the real one of August 2026 (docs/dev/reference/bmo.md).
 //
 //	registering ─► inspecting ─► preparing ─► available ─► provisioning ─► provisioned
-//	                                             ▲              │ failed        │ told to
-//	                                             └─ deprovisioning ◄────────────┘
+//	                                             ▲              │ failed
+//	                                             └─ deprovisioning
 //
 // Before a host enters or goes on in inspecting, provisioning or deprovisioning
 // the capacity rule is asked. A no marks the host delayed: it asks again after

@@ -1,7 +1,6 @@
 package bmo
 
 import (
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -36,15 +35,9 @@ func gated(s api.BMHState) bool {
 	return s == api.BMHInspecting || s == api.BMHProvisioning || s == api.BMHDeprovisioning
 }
 
-// counted are the states of a node that the operator's own check counts: three of the
+// Counted are the states of a node that the operator's own check counts: three of the
 // ten busy ones are missing.
-var counted = []ironic.State{
+var Counted = []ironic.State{
 	ironic.Cleaning, ironic.CleanWait, ironic.Inspecting, ironic.InspectWait,
 	ironic.Deploying, ironic.DeployWait, ironic.Deleting,
 }
-
-// CountedStates lists the states of a node that the operator's own check counts as busy.
-func CountedStates() []ironic.State { return slices.Clone(counted) }
-
-// Counts tells whether the operator's own check counts a node in that state.
-func Counts(s ironic.State) bool { return slices.Contains(counted, s) }

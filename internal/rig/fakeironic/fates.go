@@ -25,17 +25,22 @@ const (
 	FateHeal      Fate = "heal"     // ends all the lasting ones
 )
 
-func (w *World) known(now time.Time, ident string) (*node, error) {
+// known is a node, which somebody brings into a state that Ironic knows; "": into none.
+func (w *World) known(now time.Time, ident string, to ironic.State) (*node, error) {
 	w.Advance(now)
-	if n := w.find(ident); n != nil {
-		return n, nil
+	n := w.find(ident)
+	switch {
+	case n == nil:
+		return nil, fmt.Errorf("node %q: not found", ident)
+	case to != "" && !Known(to):
+		return nil, fmt.Errorf("state %q: unknown to Ironic", to)
 	}
-	return nil, fmt.Errorf("node %q: not found", ident)
+	return n, nil
 }
 
 // Befall lets a fate come over a host.
 func (w *World) Befall(now time.Time, ident string, f Fate) error {
-	n, err := w.known(now, ident)
+	n, err := w.known(now, ident, "")
 	if err != nil {
 		return err
 	}
@@ -74,12 +79,9 @@ func Known(s ironic.State) bool {
 // SetState puts a node into a state from outside, like an SQL update on a real Ironic: nothing works on it then, whatever
 // the state says, and stamps move. Agent tells whether agent_url is there.
 func (w *World) SetState(now time.Time, ident string, s ironic.State, agent bool) error {
-	n, err := w.known(now, ident)
-	switch {
-	case err != nil:
+	n, err := w.known(now, ident, s)
+	if err != nil {
 		return err
-	case !Known(s):
-		return fmt.Errorf("state %q: unknown to Ironic", s)
 	}
 	w.drop(n)
 	w.setState(n, s)
@@ -101,12 +103,9 @@ type Change struct {
 // Edit changes a node from outside, like an SQL update on a real Ironic: nothing works on it then, whatever its state
 // says. Stamps move with the state alone.
 func (w *World) Edit(now time.Time, ident string, c Change) error {
-	n, err := w.known(now, ident)
-	switch {
-	case err != nil:
+	n, err := w.known(now, ident, c.State)
+	if err != nil {
 		return err
-	case c.State != "" && !Known(c.State):
-		return fmt.Errorf("state %q: unknown to Ironic", c.State)
 	}
 	w.drop(n)
 	if c.State != "" && c.State != n.state {

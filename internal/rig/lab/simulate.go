@@ -24,9 +24,9 @@ says how more boots than that share it.
 IRONIC_THROTTLE_LIMIT_MODE does; fixed,adaptive shows both side by side. The picture
 then shows the limit in force.
 
---scenario lets something go wrong with many hosts at once: an image that is bad, a
-rack that is dead, BMCs that come and go. --breaker on,off and --holdoff 0s,2h show side
-by side what the throttle's answer to it is worth.
+--scenario lets something go wrong with many hosts at once: an image that is bad, or a
+rack that is dead. --breaker on,off and --holdoff 0s,2h show side by side what the
+throttle's answer to it is worth.
 
 Of what is printed, the peak is counted inside the fake Ironic and not by the throttle.
 Slots occupied are those while more than --limit healthy hosts wait. A wait is from

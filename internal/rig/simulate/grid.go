@@ -59,7 +59,7 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.Var(&g.Work, "work", "how long a host works, such as 10m-60m: one deployment; 0s: its whole life")
 	fs.IntVar(&g.BootCapacity, "boot-capacity", g.BootCapacity, "hosts that DHCP, TFTP and image server can boot at once; 0: made for the limit, -1: any number")
 	fs.StringVar((*string)(&g.BootModel), "boot-model", string(g.BootModel), "how more hosts than that boot: cliff (slower, then boots are lost) or shared (all slow down smoothly)")
-	fs.StringVar((*string)(&g.Scenario), "scenario", string(g.Scenario), "what goes wrong with many hosts: bad-image, dead-rack or flapping-bmc; it brings hosts, groups and times of its own where no flag says them")
+	fs.StringVar((*string)(&g.Scenario), "scenario", string(g.Scenario), "what goes wrong with many hosts: bad-image or dead-rack; it brings hosts, groups and times of its own where no flag says them")
 	fs.StringSliceVar(&g.Breaker, "breaker", g.Breaker, "circuit breakers of the throttle: on or off; both are compared")
 	fs.DurationSliceVar(&g.Holdoffs, "holdoff", g.Holdoffs, "how long a failed host is left alone (IRONIC_THROTTLE_FAILED_HOST_HOLDOFF); several are compared")
 }

@@ -96,8 +96,7 @@ func (o *Options) Validate() error {
 	word("via", o.Via, ViaCheck, ViaGateway)
 	word("policy", o.Policy, PolicyThrottle, PolicyBMO)
 	word("boot-model", string(o.BootModel), string(fakeironic.BootCliff), string(fakeironic.BootShared))
-	scenarios := []Scenario{"", ScenarioImage, ScenarioRack, ScenarioBMC}
-	must(slices.Contains(scenarios, o.Scenario), "scenario", o.Scenario, "bad-image, dead-rack or flapping-bmc")
+	must(slices.Contains([]Scenario{"", ScenarioImage, ScenarioRack}, o.Scenario), "scenario", o.Scenario, "bad-image or dead-rack")
 	whole := o.Work == fakeironic.Span{}
 	must(whole || o.Work.Min >= shortestWork && o.Work.Max <= longest, "work", o.Work, "1m or more, or 0s for a whole life")
 	must(!o.Adaptive || o.Policy == PolicyThrottle, "limit-mode", "adaptive", "fixed with other policies than throttle")

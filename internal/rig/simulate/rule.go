@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
@@ -18,17 +19,15 @@ import (
 // the first page, and lets a host pass while they are fewer than the limit or when
 // it is one of them. It decides and then acts, so its workers overtake each other.
 func (s *sim) allows(h *host) bool {
-	if s.world.Count(s.clock, pageNodes, countedStates) < s.opt.Limit {
+	if s.world.Count(s.clock, pageNodes, bmo.Counted) < s.opt.Limit {
 		return true
 	}
 	if s.byUUID[h.uuid] >= pageNodes {
 		return false // not on the page
 	}
 	n, _ := s.world.Node(s.clock, h.uuid)
-	return bmo.Counts(n.State)
+	return slices.Contains(bmo.Counted, n.State)
 }
-
-var countedStates = bmo.CountedStates()
 
 // startThrottle starts the real decision, and what polls for it.
 func (s *sim) startThrottle() error {

@@ -19,12 +19,7 @@ const (
 	// ScenarioRack: half an hour after the start no boot of the first conductor group's hosts comes up any more, until
 	// that is repaired.
 	ScenarioRack Scenario = "dead-rack"
-	// ScenarioBMC: the BMCs of the broken hosts come and go: every other work fails.
-	ScenarioBMC Scenario = "flapping-bmc"
 )
-
-// repaired tells whether the fault ends.
-func (c Scenario) repaired() bool { return c == ScenarioImage || c == ScenarioRack }
 
 // faultAt is when the fault begins.
 func (c Scenario) faultAt() time.Duration {
@@ -42,8 +37,6 @@ func (c Scenario) with(o Options, given func(flag string) bool) Options {
 		hosts, failing, o.FixedAfter = 500, 0, 10*time.Hour
 	case ScenarioRack:
 		hosts, failing, o.FixedAfter, o.Groups = 400, 0, 6*time.Hour, 4
-	case ScenarioBMC:
-		hosts, failing = 200, 0.02
 	}
 	if !given("hosts") {
 		o.Hosts = hosts
@@ -70,11 +63,8 @@ const failTries = 2
 
 // befalls lists what befalls the node of h from the start.
 func (o *Options) befalls(h *host) []fakeironic.Fate {
-	switch {
-	case !h.broken || h.doomed:
+	if !h.broken || h.doomed {
 		return nil
-	case o.Scenario == ScenarioBMC:
-		return []fakeironic.Fate{fakeironic.FateUnsteady}
 	}
 	return slices.Repeat([]fakeironic.Fate{fakeironic.FateFail}, failTries)
 }

@@ -115,7 +115,7 @@ func (s *sim) patience() time.Duration {
 func (s *sim) begin() {
 	s.end = s.now + int64(s.patience())
 	s.meter.begin()
-	if s.opt.Scenario.repaired() {
+	if s.opt.Scenario != "" {
 		s.after(s.opt.Scenario.faultAt(), s.beginFault)
 		s.after(s.opt.FixedAfter, s.endFault)
 	}

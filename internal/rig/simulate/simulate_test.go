@@ -60,7 +60,7 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 		"--work 5s-10s":                      "--work 5s-10s: must be 1m or more, or 0s for a whole life",
 		"--plot x.png":                       "--plot x.png: must end in .svg",
 		"--limit-mode adaptive --policy bmo": "--limit-mode adaptive: must be fixed with other policies than throttle",
-		"--scenario bad-imag":                "--scenario bad-imag: must be bad-image, dead-rack or flapping-bmc",
+		"--scenario bad-imag":                "--scenario bad-imag: must be bad-image or dead-rack",
 		"--breaker offf":                     `--breaker "offf": must be on or off`,
 		"--tenant-hosts 5,0":                 "--tenant-hosts 0: must be at least 1 each",
 	} {
