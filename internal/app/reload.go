@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
 // force is what is in force: an immutable value, replaced by each reload.
@@ -38,8 +40,24 @@ func (a *App) tellStart() {
 	}
 	a.log.Info("settings in force that are not defaults", attrs...)
 	f.tell(a.log)
-	at := a.Addresses()
-	a.log.Info("listening", "api", at.API, "local", at.Local, "health", at.Health, "metrics", at.Metrics, "gateway", at.Gateway)
+	attrs = nil // where each is from here, and what it is bound to, which may be open to others
+	at, l := a.Addresses(), a.listeners
+	for _, one := range []struct {
+		name, url string
+		bound     net.Listener
+	}{
+		{"api", at.API, l.API}, {"local", at.Local, l.Local}, {"health", at.Health, l.Health},
+		{"metrics", at.Metrics, l.Metrics}, {"gateway", at.Gateway, l.gateway},
+	} {
+		if one.bound != nil {
+			attrs = append(attrs, one.name, one.url, one.name+"Address", one.bound.Addr().String())
+		}
+	}
+	a.log.Info("listening", attrs...)
+	if few := httpserve.Descriptors(); httpserve.ConnsWithin(few) < httpserve.MaxConns {
+		a.log.Warn("few descriptors (ulimit -n): listeners take fewer connections",
+			"descriptors", few, "connections", httpserve.ConnsWithin(few))
+	}
 }
 
 // watch applies each change of the config file; without one it returns at once.

@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -44,4 +45,23 @@ func TestNoPageOfAnotherSiteUsesALoopbackListener(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The log says who can reach a listener, and why it takes few.
+func TestTheStartTellsWhereItListens(t *testing.T) {
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 256, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was) }()
+	s := newStage(t, func(o *Options, _ *fakeironic.Server) {
+		o.Config.Listen = config.Listen{API: "127.0.0.1:0", Health: "0.0.0.0:0"}
+	})
+	s.run()
+	s.stop()
+	s.expect(1, "msg=listening", "api=http://127.0.0.1:", "apiAddress=127.0.0.1:", "health=http://127.0.0.1:", "healthAddress="+s.app.listeners.Health.Addr().String())
+	s.expect(1, "few descriptors (ulimit -n)", "descriptors=256", "connections=36")
 }
