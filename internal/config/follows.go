@@ -126,8 +126,11 @@ func (c Config) OwnGateway(url string) bool {
 func (d Disruption) On() bool { return d.Mode == "plan" || d.Mode == DisruptionExecute }
 
 // IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
-// ours, else the first that is watched; "" = that of the service account.
+// ours, else the one that is watched; "" = that of the service account.
 func (c Config) IronicNamespace() string {
-	k := c.Kubernetes
-	return cmp.Or(c.Ironic.Namespace, k.Namespace, strings.Join(k.Watch[:min(1, len(k.Watch))], ""))
+	watched := ""
+	if len(c.Kubernetes.Watch) == 1 {
+		watched = c.Kubernetes.Watch[0]
+	}
+	return cmp.Or(c.Ironic.Namespace, c.Kubernetes.Namespace, watched)
 }

@@ -64,3 +64,16 @@ func TestWhatFollows(t *testing.T) {
 		}
 	}
 }
+
+// TestWhereTheIronicResourceIs: of several namespaces none is more likely than another.
+func TestWhereTheIronicResourceIs(t *testing.T) {
+	for environ, want := range map[string]string{
+		"": "", "WATCH_NAMESPACE=b": "b", "WATCH_NAMESPACE=b,a": "", "WATCH_NAMESPACE=b POD_NAMESPACE=c": "c",
+		"WATCH_NAMESPACE=b,a POD_NAMESPACE=c IRONIC_NAMESPACE=d": "d",
+	} {
+		c, _, faults := load(t, Sources{}, append(strings.Fields(environ), "IRONIC_NAME=ironic", ours("KUBERNETES", "on"))...)
+		if got := c.IronicNamespace(); got != want || faults != nil {
+			t.Errorf("%q: %q, want %q; faults %q", environ, got, want, faults)
+		}
+	}
+}
