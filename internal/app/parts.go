@@ -17,8 +17,8 @@ type part struct {
 	last bool // others need it for their end
 }
 
-// runParts runs parts until ctx ends or one of them fails, then ends them, the last ones when the others have ended. It
-// waits for that no longer than within, for nothing bounds what a disk takes. The error names each part that went wrong.
+// runParts runs parts until ctx ends or one of them fails, then ends them, the last ones when the others have ended.
+// It waits for that no longer than within, for nothing bounds what a disk takes. The error names each that went wrong.
 func runParts(ctx context.Context, within time.Duration, parts ...part) error {
 	first, end := context.WithCancel(ctx)
 	defer end()

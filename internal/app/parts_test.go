@@ -63,7 +63,8 @@ func TestAHungDiskDoesNotHoldUpTheEnd(t *testing.T) {
 		defer cancel()
 		begun := time.Now()
 		err := s.app.Run(ctx)
-		if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "holds: not ended") || took > time.Minute+5*time.Second {
+		took := time.Since(begun)
+		if err == nil || !strings.Contains(err.Error(), "holds: not ended") || took > time.Minute+5*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
 	})
@@ -91,7 +92,9 @@ func TestWhatIsAskedAtTheEndIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		text, _, err := store.Pack(store.Value{Records: []holdoff.Record{{
 			Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab",
-			Episodes: []holdoff.EpisodeRecord{{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()}},
+			Episodes: []holdoff.EpisodeRecord{{
+				ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now(),
+			}},
 		}}}, 1<<20)
 		if err == nil {
 			err = os.WriteFile(state, text, 0o600)
@@ -120,7 +123,8 @@ func TestWhatIsAskedAtTheEndIsAnswered(t *testing.T) {
 			here, there := net.Pipe()
 			listener.conns <- there
 			requests[i].conn = here
-			fmt.Fprintf(here, "POST /v1/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", r.path, len(r.body))
+			const head = "POST /v1/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+			fmt.Fprintf(here, head, r.path, len(r.body))
 		}
 		s.pass(time.Second)
 		ended := make(chan struct{})
@@ -146,7 +150,8 @@ func TestWhatIsAskedAtTheEndIsAnswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept, err := store.Unpack(text)
-		if _, history := server.leaders(); err != nil || !kept.Records[0].Episodes[0].Released || !slices.Contains(history, "the Lease is free") {
+		_, history := server.leaders()
+		if err != nil || !kept.Records[0].Episodes[0].Released || !slices.Contains(history, "the Lease is free") {
 			t.Errorf("%+v, %v; %q", kept, err, history)
 		}
 	})
