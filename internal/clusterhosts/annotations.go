@@ -94,11 +94,18 @@ func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) 
 	return merged
 }
 
-// maxFaults bounds what the status tells of hosts whose annotations cannot be read.
+// maxFaults bounds what the status tells of annotations that do nothing.
 const maxFaults = 5
 
-// faults tells which annotations cannot be read.
+// faults tells which annotations cannot be read, and which name another failure than the one for which their host is held.
 func (h *Hosts) faults() (out []string) {
+	for _, hold := range h.Decision.Holds(h.now()).Hosts {
+		host, _ := h.Directory.ByName(hold.Namespace, hold.Name)
+		if hold.Held && host.Release != "" && host.Release != hold.Episode {
+			out = append(out, fmt.Sprintf("%s: annotation %s=%.64q releases nothing: the present episode is %q",
+				hold.Host(), hosts.ReleaseAnnotation, host.Release, hold.Episode))
+		}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, host := range slices.Sorted(maps.Keys(h.asked)) {
@@ -107,7 +114,7 @@ func (h *Hosts) faults() (out []string) {
 		}
 	}
 	if more := len(out) - maxFaults; more > 0 {
-		out = append(out[:maxFaults], fmt.Sprintf("annotations of %d more hosts cannot be read", more))
+		out = append(out[:maxFaults], fmt.Sprintf("%d more annotations do nothing", more))
 	}
 	return out
 }

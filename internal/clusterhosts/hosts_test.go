@@ -69,7 +69,11 @@ func TestAMovedHostIsFoundByItsNode(t *testing.T) {
 // Hold-offs of hosts are above those of the settings. What cannot be read is in the status.
 func TestHoldoffsOfHosts(t *testing.T) {
 	h := New(time.Now, slog.New(slog.DiscardHandler))
-	h.Directory = twoHosts{}
+	decision, err := admission.New(admission.DefaultConfig(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Directory, h.Decision = twoHosts{}, decision
 	settings := map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour}
 	before := map[string]*hosts.Host{}
 	asks := func(name, holdoff string) {
@@ -101,7 +105,7 @@ func TestHoldoffsOfHosts(t *testing.T) {
 	for _, host := range strings.Split("bcdefg", "") {
 		asks(host, "-1h")
 	}
-	if f := h.Warnings(); len(f) != 6 || f[5] != "annotations of 1 more hosts cannot be read" ||
+	if f := h.Warnings(); len(f) != 6 || f[5] != "1 more annotations do nothing" ||
 		!strings.Contains(f[0], `metal3/b: annotation ironic-throttle.metal3.io/holdoff="-1h" is ignored: must be a duration`) {
 		t.Errorf("%q", f)
 	}
@@ -123,14 +127,20 @@ func TestReleaseByAnnotation(t *testing.T) {
 	}
 	saved := 0
 	h := New(time.Now, slog.New(slog.DiscardHandler))
-	h.Decision, h.HoldChanged = decision, func() { saved++ }
+	known := twoHosts{}
+	h.Directory, h.Decision, h.HoldChanged = known, decision, func() { saved++ }
 	for _, row := range []struct {
 		host, release string
 		held          bool
 	}{{"lab", "", true}, {"lab", "another", true}, {"other", "first", true}, {"lab", "first", false}} {
 		now := host("metal3", row.host, "")
 		now.Release = row.release
+		known["metal3/"+row.host] = now
 		h.Changed(nil, &now)
+		const want = `metal3/lab: annotation ironic-throttle.metal3.io/release="another" releases nothing: the present episode is "first"`
+		if warned := slices.Contains(h.Warnings(), want); warned != (known["metal3/lab"].Release == "another") {
+			t.Errorf("%+v: warnings %q", row, h.Warnings())
+		}
 		if held := decision.Holds(time.Now()).Hosts[0].Held; held != row.held || held == (saved > 0) {
 			t.Errorf("%+v: held %t, saved %d times", row, held, saved)
 		}
