@@ -158,5 +158,7 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Overload.BootCapacity, "boot-capacity", o.Overload.BootCapacity, "hosts that can PXE boot at full speed, 0 no limit")
 	fs.IntVar(&o.Overload.CollapseAbove, "collapse-above", o.Overload.CollapseAbove, "booting hosts above which boots get lost, 0 never")
 	fs.Float64Var(&o.Overload.CollapseChance, "collapse-chance", o.Overload.CollapseChance, "chance that such a boot is lost")
+	fs.Var(&o.Durations.Boot, "boot", "PXE boot until the first heartbeat")
+	fs.Var(&o.Durations.DeployRun, "deploy-run", "writing the image")
 	fs.DurationVar(&o.Durations.Callback, "callback-timeout", o.Durations.Callback, "wait states without a sign of life fail after this")
 }
