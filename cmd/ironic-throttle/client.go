@@ -44,7 +44,7 @@ func (p *process) remoteFlags(fs *pflag.FlagSet, to *remote) {
 
 // client is the API client for r.
 func (r remote) client() (*api.Client, error) {
-	client, err := api.NewClient(r.server, api.WithBearerTokenFile(r.tokenFile), api.WithRootCAs(r.caFile))
+	client, err := api.NewClient(r.server, api.Options{TokenFile: r.tokenFile, RootCAs: r.caFile})
 	if err != nil {
 		flag := "--server"
 		if strings.HasPrefix(err.Error(), "root CAs: ") {

@@ -24,12 +24,15 @@ const queueExample = `  ironic-throttle queue
 
 func (p *process) queueCommand() *cobra.Command {
 	var to remote
+	var pool string
 	query := api.QueueQuery{Limit: statusview.QueueRows}
 	cmd := &cobra.Command{
 		Use: "queue", Short: "show who waits, in which order",
 		Long: queueHelp, Example: queueExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			query.OnePool = cmd.Flags().Changed("pool")
+			if cmd.Flags().Changed("pool") {
+				query.Pool = &pool
+			}
 			return ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Queue, error) {
 				return client.Queue(ctx, query)
 			}, statusview.Queue)
@@ -40,7 +43,7 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.IntVar(&query.Limit, "limit", query.Limit, "how many hosts of each pool")
 	fs.StringVarP(&query.Namespace, "namespace", "n", "", "hosts of this `namespace` alone")
 	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts whose last answer had this `reason`")
-	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
+	fs.StringVar(&pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
 	return cmd
 }

@@ -150,7 +150,7 @@ func setScene(t *testing.T, ns string, objects []*unstructured.Unstructured) (ac
 	if err := os.WriteFile(file, []byte(token(t, ns, "looker", "ironic-throttle-viewer-"+ns)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	looker, err := api.NewClient(p.At.API, api.WithRootCAs(cert), api.WithBearerTokenFile(file))
+	looker, err := api.NewClient(p.At.API, api.Options{TokenFile: file, RootCAs: cert})
 	if err != nil {
 		t.Fatal(err)
 	}

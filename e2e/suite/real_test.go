@@ -123,7 +123,7 @@ func gateway(t *testing.T, i *realironic.Ironic) (url string, client *http.Clien
 		"MAX_CONCURRENT_PROVISIONING_HOSTS=1000", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
 		"IRONIC_THROTTLE_TLS_CERT_DIR="+dir, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=:0",
 	)}, &at)
-	asker, err := api.NewClient(at.API)
+	asker, err := api.NewClient(at.API, api.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

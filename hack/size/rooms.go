@@ -50,9 +50,8 @@ type limit struct {
 }
 
 var limits = []limit{
-	// wanted: 1,200 and 2,100
-	{"the API", []string{"api"}, false, 1_690},
-	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_240},
+	{"the API", []string{"api"}, false, 1_201},
+	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_240}, // wanted: 2,100
 	{"their tests", []string{"api", "server, page, metrics"}, true, 2_860},
 
 	{"the decision", []string{slots}, false, 5_600}, // wanted: 5,500

@@ -36,7 +36,7 @@ func fixed(limit int) api.Sizing {
 
 func TestAChangeOfTheLimitIsOneLineWithItsReason(t *testing.T) {
 	at := func(limit, ceiling int) api.PoolSizing {
-		return api.PoolSizing{Limit: limit, Ceiling: ceiling, Recommended: limit, Verdict: api.SizingKeep, Evidence: evidence}
+		return api.PoolSizing{Limit: limit, Ceiling: ceiling, Recommended: limit, Evidence: evidence}
 	}
 	rack := func(limit, ceiling int) api.PoolSizing {
 		p := at(limit, ceiling)

@@ -43,7 +43,7 @@ func BenchmarkIsReadyLoopback(b *testing.B) {
 // askAtRate asks b.N times, 2,000 times a second, and returns how long each answer took.
 func askAtRate(b *testing.B, url string) (sent []time.Duration) {
 	const perSecond, workers = 2000, 32
-	client, err := api.NewClient(url)
+	client, err := api.NewClient(url, api.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

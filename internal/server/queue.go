@@ -23,10 +23,10 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 	if s.gentle.do(r.Context(), func() { q = s.opts.Decider.QueueOf(s.opts.Now(), want) }) != nil {
 		return // the client is gone
 	}
-	if want.OnePool {
-		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.Pool })
+	if want.Pool != nil {
+		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == *want.Pool })
 		if i < 0 {
-			writeBadRequest(w, &api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no limit of its own"})
+			writeBadRequest(w, &api.FieldError{Field: "pool", Value: shown(*want.Pool), Rule: "has no limit of its own"})
 			return
 		}
 		q.Pools = q.Pools[i : i+1]
@@ -59,8 +59,10 @@ func parseQueueQuery(raw string) (q api.QueueQuery, err error) {
 	if values.Has("reason") && !slices.Contains(api.Reasons(), q.Reason) {
 		return q, &api.FieldError{Field: "reason", Value: shown(string(q.Reason)), Rule: "is not one of " + reasonWords()}
 	}
-	// Ironic folds the case of conductor groups.
-	q.Pool, q.OnePool = strings.ToLower(values.Get("pool")), values.Has("pool")
+	if values.Has("pool") {
+		pool := strings.ToLower(values.Get("pool")) // Ironic folds the case of conductor groups
+		q.Pool = &pool
+	}
 	return q, nil
 }
 

@@ -113,7 +113,7 @@ func (c *Controller) sizing(now time.Time) api.Sizing {
 		advice := l.Advice(now)
 		out.Pools = append(out.Pools, api.PoolSizing{
 			Pool: pool.String(), Limit: c.ledger.Limit(pool), Ceiling: l.Ceiling(),
-			Recommended: advice.Limit, Verdict: advice.Verdict, Evidence: advice.Evidence,
+			Recommended: advice.Limit, Evidence: advice.Evidence,
 		})
 	}
 	return out

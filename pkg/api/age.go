@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -12,14 +13,14 @@ func Age(d time.Duration) string {
 		d = max(d.Round(time.Second), time.Second)
 	}
 	switch d = max(d, 0); {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < day:
-		return two(d/time.Hour, "h", d%time.Hour/time.Minute, "m")
+	case d >= day && d%day < time.Hour:
+		return fmt.Sprintf("%dd", d/day)
+	case d >= day:
+		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+	case d >= time.Minute:
+		d = d.Truncate(time.Minute)
 	}
-	return two(d/day, "d", d%day/time.Hour, "h")
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
 
 // Seconds is Age of a number of seconds.
@@ -27,10 +28,3 @@ func Seconds(s float64) string { return Age(time.Duration(s * float64(time.Secon
 
 // Instant is t as people read it: RFC 3339 in UTC, to the second.
 func Instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func two(large time.Duration, unit string, small time.Duration, smallUnit string) string {
-	if small == 0 {
-		return fmt.Sprintf("%d%s", large, unit)
-	}
-	return fmt.Sprintf("%d%s%d%s", large, unit, small, smallUnit)
-}

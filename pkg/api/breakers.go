@@ -19,16 +19,11 @@ type Breaker struct {
 	MaxConcurrent       int       `json:"maxConcurrent"`
 	LastStateChange     time.Time `json:"lastStateChange,omitzero"`
 	TimeToRecovery      float64   `json:"timeToRecoverySeconds"` // 0 unless OPEN
-
-	// Scope is what it watches: "ironic", or "group:rack1" (a conductor group).
-	Scope string `json:"scope"`
-	// Mode is consecutive or window.
-	Mode string `json:"mode"`
-	// Probes run now, of ProbeLimit; 0 unless HALF_OPEN.
-	Probes     int `json:"probes"`
-	ProbeLimit int `json:"probeLimit"`
-	// Tripped tells that an operator opened it.
-	Tripped bool `json:"tripped,omitempty"`
+	Scope               string    `json:"scope"`                 // "ironic", or a conductor group as "group:rack1"
+	Mode                string    `json:"mode"`                  // consecutive or window
+	Probes              int       `json:"probes"`                // that run now; 0 unless HALF_OPEN
+	ProbeLimit          int       `json:"probeLimit"`
+	Tripped             bool      `json:"tripped,omitempty"` // an operator opened it
 	// Causes of the failures that count, the commonest first. In OPEN and HALF_OPEN they are those that opened it.
 	Causes []BreakerCause `json:"causes"`
 }

@@ -52,8 +52,8 @@ func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
 	if query.Reason != "" {
 		values.Set("reason", string(query.Reason))
 	}
-	if query.OnePool {
-		values.Set("pool", query.Pool)
+	if query.Pool != nil {
+		values.Set("pool", *query.Pool)
 	}
 	return get[Queue](ctx, c, "/v1/queue?"+values.Encode())
 }

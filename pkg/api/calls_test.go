@@ -50,7 +50,7 @@ func TestCalls(t *testing.T) {
 		{func(ctx context.Context, c *Client) (any, error) { return c.Queue(ctx, QueueQuery{Limit: 20}) }, "GET /v1/queue?limit=20",
 			`{"pools":[{"waiting":2}]}`, Queue{Pools: []PoolQueue{{Waiting: 2}}}},
 		{func(ctx context.Context, c *Client) (any, error) {
-			return c.Queue(ctx, QueueQuery{Namespace: "a b", Reason: ReasonHold, OnePool: true})
+			return c.Queue(ctx, QueueQuery{Namespace: "a b", Reason: ReasonHold, Pool: new(string)})
 		}, "GET /v1/queue?limit=0&namespace=a+b&pool=&reason=hold", `{}`, Queue{}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Why(ctx, "", "h") }, "GET /v1/why/-/h", `{"host":"h"}`, Why{Host: "h"}},
 		{func(ctx context.Context, c *Client) (any, error) { return c.Holds(ctx) }, "GET /v1/holds",
@@ -110,23 +110,22 @@ func TestErrorsNameTheFieldOnce(t *testing.T) {
 // A plan takes longer than an answer to an ask may. A time-out that is set bounds both.
 func TestAPlanHasTimeOfItsOwn(t *testing.T) {
 	for _, row := range []struct {
-		opts         []Option
-		plan, status time.Duration
+		set, plan, status time.Duration
 	}{
-		{nil, PlanTimeout, DefaultTimeout}, {[]Option{WithTimeout(-1)}, PlanTimeout, DefaultTimeout},
-		{[]Option{WithTimeout(time.Minute)}, time.Minute, time.Minute},
+		{0, PlanTimeout, DefaultTimeout}, {-1, PlanTimeout, DefaultTimeout}, {time.Minute, time.Minute, time.Minute},
 	} {
 		for _, rt := range []trip{hangs, trickles} {
 			synctest.Test(t, func(t *testing.T) {
-				c, begun := client(t, rt, row.opts...), time.Now()
+				c, begun := client(t, rt), time.Now()
+				c.set.Timeout = row.set
 				_, err := c.Plan(t.Context())
 				if took := time.Since(begun); took != row.plan || !errors.Is(err, ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("a plan with %d options took %v: %v", len(row.opts), took, err)
+					t.Errorf("a plan with time-out %v took %v: %v", row.set, took, err)
 				}
 				begun = time.Now()
 				got, err := c.IsReady(t.Context(), ask)
 				if took := time.Since(begun); took != row.status || !errors.Is(err, ErrUnreachable) || got.Ready {
-					t.Errorf("an ask with %d options took %v: %v", len(row.opts), took, err)
+					t.Errorf("an ask with time-out %v took %v: %v", row.set, took, err)
 				}
 			})
 		}

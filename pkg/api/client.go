@@ -33,42 +33,38 @@ const (
 // concurrent use. Their errors are a *FieldError (nothing was sent), an *Error (the throttle's own), or wrap
 // ErrUnreachable or ErrBadAnswer.
 type Client struct {
-	base                 string
-	http                 *http.Client
-	timeout, planTimeout time.Duration
-	rootCAs, tokenFile   string // "" = those of the system; no token is shown
+	base string
+	http *http.Client
+	set  Options
 }
 
-// Option changes a Client while it is made.
-type Option func(*Client)
+// Options says how a Client asks. The zero value is for a throttle that asks for no token, beside its caller.
+type Options struct {
+	// Timeout bounds each whole call; 0: DefaultTimeout, and PlanTimeout for those that make a plan.
+	Timeout time.Duration
+	// TokenFile has the token that the throttle is shown with each call, such as that of a service account; "": none is
+	// shown. It is read before each call; a call without a usable token sends nothing and returns a *FieldError of the
+	// field "token file". A token travels by https alone, or to loopback: NewClient refuses other URLs.
+	TokenFile string
+	// RootCAs is a file of certificates in PEM form that are trusted instead of those of the system, for a throttle
+	// reached by https. NewClient reads it, once.
+	RootCAs string
+}
 
-// WithTimeout bounds each whole call by d instead of DefaultTimeout and PlanTimeout. d <= 0 is ignored: a call
-// without a bound would hang the caller's worker.
-func WithTimeout(d time.Duration) Option {
-	return func(c *Client) {
-		if d > 0 {
-			c.timeout, c.planTimeout = d, d
-		}
+// timeout bounds a call.
+func (o Options) timeout(path string) time.Duration {
+	switch {
+	case o.Timeout > 0: // else a call without a bound would hang the caller's worker
+		return o.Timeout
+	case strings.HasPrefix(path, "/v1/plan"):
+		return PlanTimeout
 	}
-}
-
-// WithBearerTokenFile shows the throttle the token in a file, such as that of a service account, with each call. The
-// file is read before each call; a call without a usable token sends nothing and returns a *FieldError of the field
-// "token file". A token travels by https alone, or to loopback: NewClient refuses other URLs. No redirect is followed
-// with it. "" is ignored.
-func WithBearerTokenFile(path string) Option {
-	return func(c *Client) { c.tokenFile = path }
-}
-
-// WithRootCAs trusts the certificates in a file, in PEM form, instead of those of the system, for a throttle reached
-// by https. NewClient reads it, once. "" is ignored.
-func WithRootCAs(file string) Option {
-	return func(c *Client) { c.rootCAs = file }
+	return DefaultTimeout
 }
 
 // NewClient returns a Client of the throttle at baseURL, such as http://127.0.0.1:8087. It uses no proxy (a throttle is a
 // neighbour) and follows no redirect.
-func NewClient(baseURL string, opts ...Option) (*Client, error) {
+func NewClient(baseURL string, o Options) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(baseURL))
 	switch {
 	case err != nil:
@@ -78,19 +74,15 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return nil, fmt.Errorf("base URL: %q must have no user, query or fragment", u.Redacted())
 	}
-	c := &Client{base: strings.TrimRight(u.String(), "/"), timeout: DefaultTimeout, planTimeout: PlanTimeout}
-	for _, o := range opts {
-		o(c)
-	}
-	trusted, err := c.secure(u)
+	trusted, err := o.secure(u)
 	if err != nil {
 		return nil, err
 	}
-	c.http = &http.Client{
+	client := &http.Client{
 		Transport: &http.Transport{
-			DialContext:         (&net.Dialer{Timeout: c.timeout}).DialContext,
+			DialContext:         (&net.Dialer{Timeout: o.timeout("")}).DialContext,
 			TLSClientConfig:     trusted,
-			TLSHandshakeTimeout: c.timeout,
+			TLSHandshakeTimeout: o.timeout(""),
 			MaxIdleConns:        maxIdle,
 			MaxIdleConnsPerHost: maxIdle,
 			IdleConnTimeout:     90 * time.Second,
@@ -98,27 +90,27 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return c, nil
+	return &Client{strings.TrimRight(u.String(), "/"), client, o}, nil
 }
 
 // CloseIdleConnections closes connections that no call uses.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // secure checks the options about credentials, and returns the TLS settings that they ask for; nil: the usual ones.
-func (c *Client) secure(base *url.URL) (*tls.Config, error) {
-	if c.tokenFile != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
+func (o Options) secure(base *url.URL) (*tls.Config, error) {
+	if o.TokenFile != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
 		return nil, fmt.Errorf("base URL: %q must begin with https://: a token must not travel in the clear", base.Redacted())
 	}
-	if c.rootCAs == "" {
+	if o.RootCAs == "" {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(c.rootCAs)
+	pem, err := os.ReadFile(o.RootCAs)
 	if err != nil {
-		return nil, fmt.Errorf("root CAs: %q cannot be read: %w", c.rootCAs, err)
+		return nil, fmt.Errorf("root CAs: %q cannot be read: %w", o.RootCAs, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("root CAs: %q holds no certificate in PEM form", c.rootCAs)
+		return nil, fmt.Errorf("root CAs: %q holds no certificate in PEM form", o.RootCAs)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
@@ -130,17 +122,17 @@ func isLoopback(host string) bool {
 }
 
 // authorize adds the token in the file to req, as it is now; without a file it adds nothing.
-func (c *Client) authorize(req *http.Request) error {
-	if c.tokenFile == "" {
+func (o Options) authorize(req *http.Request) error {
+	if o.TokenFile == "" {
 		return nil
 	}
-	text, err := os.ReadFile(c.tokenFile)
+	text, err := os.ReadFile(o.TokenFile)
 	if err != nil {
-		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: "cannot be read: " + err.Error()}
+		return &FieldError{Field: "token file", Value: o.TokenFile, Rule: "cannot be read: " + err.Error()}
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return &FieldError{Field: "token file", Value: c.tokenFile, Rule: "holds no token: one line of visible ASCII"}
+		return &FieldError{Field: "token file", Value: o.TokenFile, Rule: "holds no token: one line of visible ASCII"}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	return nil
@@ -152,26 +144,22 @@ func get[T any](ctx context.Context, c *Client, path string) (T, error) {
 }
 
 // call sends one request and decodes a 200. With an error the answer is the zero value.
-func call[T any](ctx context.Context, c *Client, method, path string, body any) (answer T, err error) {
-	timeout := c.timeout
-	if strings.HasPrefix(path, "/v1/plan") {
-		timeout = c.planTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
+	var answer, none T
 	text, err := c.send(ctx, method, path, body)
 	if err != nil {
-		return answer, err
+		return none, err
 	}
-	var decoded T
-	if err := json.Unmarshal(text, &decoded); err != nil {
-		return answer, fmt.Errorf("%w: %w", ErrBadAnswer, err)
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return none, fmt.Errorf("%w: %w", ErrBadAnswer, err)
 	}
-	return decoded, nil
+	return answer, nil
 }
 
 // send returns the body of a 200.
 func (c *Client) send(ctx context.Context, method, path string, body any) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.set.timeout(path))
+	defer cancel()
 	var sent []byte
 	if body != nil {
 		sent, _ = json.Marshal(body) // our own types always have a JSON form
@@ -185,7 +173,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) ([]byt
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if err := c.authorize(req); err != nil {
+	if err := c.set.authorize(req); err != nil {
 		return nil, err
 	}
 	resp, err := c.http.Do(req)

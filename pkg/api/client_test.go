@@ -21,9 +21,9 @@ func says(code int, body string) trip {
 	}
 }
 
-func client(t *testing.T, rt http.RoundTripper, opts ...Option) *Client {
+func client(t *testing.T, rt http.RoundTripper) *Client {
 	t.Helper()
-	c, err := NewClient("http://throttle.test/", opts...)
+	c, err := NewClient("http://throttle.test/", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +106,11 @@ func (w waiting) Read([]byte) (int, error) {
 
 func TestNewClientChecksItsURL(t *testing.T) {
 	for _, url := range []string{"", "127.0.0.1:8087", "ftp://h", "http://", "http://h?x=1", "http://h#f", "http://u:sesame@h", "ftp://u:sesame@h", "http://u:ses%zzame@h"} {
-		if _, err := NewClient(url); err == nil || strings.Contains(err.Error(), "same") {
+		if _, err := NewClient(url, Options{}); err == nil || strings.Contains(err.Error(), "same") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
-	c, err := NewClient("http://127.0.0.1:8087/")
+	c, err := NewClient("http://127.0.0.1:8087/", Options{})
 	if err != nil || c.base != "http://127.0.0.1:8087" {
 		t.Errorf("%+v, %v", c, err)
 	}

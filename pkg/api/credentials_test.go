@@ -41,7 +41,7 @@ func TestTheTokenIsReadForEachCall(t *testing.T) {
 	var shown []string
 	url, certificate := listen(t, &shown, full)
 	path := inFile(t, "one\n")
-	c, err := NewClient(url, WithBearerTokenFile(path), WithRootCAs(certificate))
+	c, err := NewClient(url, Options{TokenFile: path, RootCAs: certificate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestWithoutAUsableTokenNothingIsSent(t *testing.T) {
 			t.Errorf("%s: sent", name)
 			return nil, http.ErrServerClosed
 		}))
-		c.tokenFile = path
+		c.set.TokenFile = path
 		var field *FieldError
 		if _, err := c.Vacancy(t.Context()); !errors.As(err, &field) || field.Field != "token file" || field.Value != path {
 			t.Errorf("%s: %v", name, err)
@@ -77,7 +77,7 @@ func TestWithoutAUsableTokenNothingIsSent(t *testing.T) {
 }
 
 func TestATokenNeverTravelsInTheClear(t *testing.T) {
-	token := WithBearerTokenFile(inFile(t, "sesame"))
+	token := Options{TokenFile: inFile(t, "sesame")}
 	for url, ok := range map[string]bool{
 		"http://127.0.0.1:8087": true, "http://127.8.9.1": true, "http://[::1]:8087": true, "http://LOCALHOST": true,
 		"https://throttle.example": true, "https://192.0.2.1": true,
@@ -89,7 +89,7 @@ func TestATokenNeverTravelsInTheClear(t *testing.T) {
 			t.Errorf("%s: client %v, %v", url, c, err)
 		}
 	}
-	if _, err := NewClient("http://192.0.2.1:8087", WithBearerTokenFile("")); err != nil {
+	if _, err := NewClient("http://192.0.2.1:8087", Options{TokenFile: ""}); err != nil {
 		t.Errorf("without a token: %v", err)
 	}
 }
@@ -97,7 +97,7 @@ func TestATokenNeverTravelsInTheClear(t *testing.T) {
 func TestATokenFollowsNoRedirect(t *testing.T) {
 	var shown []string
 	url, certificate := listen(t, &shown, http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP)
-	c, err := NewClient(url, WithRootCAs(certificate), WithBearerTokenFile(inFile(t, "sesame")))
+	c, err := NewClient(url, Options{TokenFile: inFile(t, "sesame"), RootCAs: certificate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestATokenFollowsNoRedirect(t *testing.T) {
 func TestRootCAs(t *testing.T) {
 	var shown []string
 	url, _ := listen(t, &shown, full)
-	c, err := NewClient(url)
+	c, err := NewClient(url, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestRootCAs(t *testing.T) {
 		t.Error(err)
 	}
 	for _, file := range []string{"/nowhere", inFile(t, "text"), inFile(t, "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n")} {
-		if _, err := NewClient(url, WithRootCAs(file)); err == nil || !strings.HasPrefix(err.Error(), "root CAs: ") || !strings.Contains(err.Error(), file) {
+		if _, err := NewClient(url, Options{RootCAs: file}); err == nil || !strings.HasPrefix(err.Error(), "root CAs: ") || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

@@ -32,6 +32,7 @@ type FieldError struct {
 
 // Error names field, value and rule. It shows at most a line of the value.
 func (e *FieldError) Error() string {
+	const shown = 64 // bytes of the value
 	switch {
 	case e.Value == "":
 		return e.Field + ": " + e.Rule
@@ -40,5 +41,3 @@ func (e *FieldError) Error() string {
 	}
 	return fmt.Sprintf("%s: %q %s", e.Field, e.Value, e.Rule)
 }
-
-const shown = 64 // bytes of a value

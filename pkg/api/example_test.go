@@ -17,7 +17,7 @@ func ExampleClient_IsReady() {
 		fmt.Fprint(w, `{"ready":false,"reason":"full","message":"no slot is free: 20 of 20 occupied","retryAfterSeconds":60}`)
 	}))
 	defer throttle.Close()
-	client, err := api.NewClient(throttle.URL)
+	client, err := api.NewClient(throttle.URL, api.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

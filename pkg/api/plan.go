@@ -12,6 +12,9 @@ const (
 	PlanUnderutilized PlanReason = "Underutilized" // its pods fit elsewhere, and that is cheaper
 )
 
+// PlanReasons lists the closed set of reasons.
+func PlanReasons() []PlanReason { return []PlanReason{PlanEmpty, PlanDrifted, PlanUnderutilized} }
+
 // PlanMethod is what found an action. Plan has actions of one method.
 type PlanMethod string
 
@@ -36,31 +39,23 @@ const (
 
 // Plan is the body of GET /v1/plan (docs/planned-work.md).
 type Plan struct {
-	MadeAt time.Time `json:"madeAt"`
-	// ExecuteAfter is when it may be carried out, if it still holds then.
-	ExecuteAfter time.Time `json:"executeAfter"`
-	// DryRun: nothing of it will be carried out.
-	DryRun bool `json:"dryRun"`
+	MadeAt       time.Time `json:"madeAt"`
+	ExecuteAfter time.Time `json:"executeAfter"` // when it may be carried out, if it still holds then
+	DryRun       bool      `json:"dryRun"`       // nothing of it will be carried out
 	// Blocked says why nothing is carried out now: the breaker, a pause or a stale view, and then there are no actions,
 	// or hosts that are not planned and wait; "" = nothing blocks.
-	Blocked string `json:"blocked,omitempty"`
-	// Running is the work that is being carried out; absent: none is.
-	Running *PlanRunning `json:"running,omitempty"`
-	// Method is what all actions come from; "" = there are none.
-	Method  PlanMethod   `json:"method,omitempty"`
-	Actions []PlanAction `json:"actions"`
-	// Later are candidates that this plan leaves for a later one.
-	Later []PlanCandidate `json:"later,omitempty"`
-	// Excluded counts hosts that are no candidates, by the first condition that they do not meet.
-	Excluded []PlanExcluded `json:"excluded,omitempty"`
-	// Faults are settings and annotations that could not be read.
-	Faults []string `json:"faults,omitempty"`
+	Blocked  string          `json:"blocked,omitempty"`
+	Running  *PlanRunning    `json:"running,omitempty"` // the work that is being carried out; absent: none is
+	Method   PlanMethod      `json:"method,omitempty"`  // what all actions come from; "" = there are none
+	Actions  []PlanAction    `json:"actions"`
+	Later    []PlanCandidate `json:"later,omitempty"`    // candidates that this plan leaves for a later one
+	Excluded []PlanExcluded  `json:"excluded,omitempty"` // no candidates, by the first condition that they do not meet
+	Faults   []string        `json:"faults,omitempty"`   // settings and annotations that could not be read
 	// Hosts, Nodes and Pods are how many were looked at.
-	Hosts int `json:"hosts"`
-	Nodes int `json:"nodes"`
-	Pods  int `json:"pods"`
-	// Clusters are the workload clusters among them.
-	Clusters []PlanCluster `json:"clusters,omitempty"`
+	Hosts    int           `json:"hosts"`
+	Nodes    int           `json:"nodes"`
+	Pods     int           `json:"pods"`
+	Clusters []PlanCluster `json:"clusters,omitempty"` // the workload clusters among them
 }
 
 // PlanCluster is a Kubernetes cluster whose nodes are on hosts of ours.
@@ -73,49 +68,36 @@ type PlanCluster struct {
 
 // PlanRunning is planned work that has begun and not ended. Its action was one of an earlier plan.
 type PlanRunning struct {
-	ID       string       `json:"id"` // in the annotation and the labels ironic-throttle.metal3.io/command
-	Decision PlanDecision `json:"decision"`
-	Reason   PlanReason   `json:"reason"`
-	Hosts    []string     `json:"hosts"` // NAMESPACE/NAME; the annotation is on the first one
-	// Pool is KIND NAMESPACE/NAME, or "" for hosts of none.
-	Pool string `json:"pool,omitempty"`
-	// Replacement is the host that is deployed first, NAMESPACE/NAME.
-	Replacement string `json:"replacement,omitempty"`
-	// Step says in words what is done now, WaitsFor what it waits for, if it does, and Since from when on it has been
-	// in this step.
-	Step     string    `json:"step"`
-	WaitsFor string    `json:"waitsFor,omitempty"`
-	Since    time.Time `json:"since"`
-	// Stuck: the step takes longer than it should. Whoever is on duty should look.
-	Stuck bool `json:"stuck,omitempty"`
-	// LastError is why it did not go on when that was tried last; "" = it did.
-	LastError string `json:"lastError,omitempty"`
+	ID          string       `json:"id"` // in the annotation and the labels ironic-throttle.metal3.io/command
+	Decision    PlanDecision `json:"decision"`
+	Reason      PlanReason   `json:"reason"`
+	Hosts       []string     `json:"hosts"`                 // NAMESPACE/NAME; the annotation is on the first one
+	Replacement string       `json:"replacement,omitempty"` // the host that is deployed first, NAMESPACE/NAME
+	Step        string       `json:"step"`                  // what is done now, in words
+	WaitsFor    string       `json:"waitsFor,omitempty"`    // if it waits
+	Since       time.Time    `json:"since"`                 // when the step began
+	Stuck       bool         `json:"stuck,omitempty"`       // the step takes longer than it should: look at it
+	LastError   string       `json:"lastError,omitempty"`   // why it did not go on when that was tried last; "" = it did
 }
 
 // PlanAction is one line of a plan. Hosts are NAMESPACE/NAME.
 type PlanAction struct {
-	ID       string       `json:"id"` // the same for the same action of the same plan
-	Decision PlanDecision `json:"decision"`
-	Reason   PlanReason   `json:"reason"`
-	// Pool is KIND NAMESPACE/NAME, or "" for hosts of none.
-	Pool  string     `json:"pool,omitempty"`
-	Hosts []PlanHost `json:"hosts"`
-	// Replacement is the host that is deployed first.
-	Replacement *PlanHost `json:"replacement,omitempty"`
-	// Evidence are sentences that say why.
-	Evidence []string `json:"evidence"`
+	ID          string       `json:"id"` // the same for the same action of the same plan
+	Decision    PlanDecision `json:"decision"`
+	Reason      PlanReason   `json:"reason"`
+	Pool        string       `json:"pool,omitempty"` // KIND NAMESPACE/NAME, or "" for hosts of none
+	Hosts       []PlanHost   `json:"hosts"`
+	Replacement *PlanHost    `json:"replacement,omitempty"` // the host that is deployed first
+	Evidence    []string     `json:"evidence"`              // sentences that say why
 	// SavingPerHour is what the action's own act, power off, saves. Saving says in words how, or why nothing is saved.
-	SavingPerHour float64 `json:"savingPerHour"`
-	Saving        string  `json:"saving"`
-	// SlotMinutes is for how long slots are held.
-	SlotMinutes float64 `json:"slotMinutes"`
-	// PaybackHours is after how long the saving has paid for the work; absent where nothing is saved.
-	PaybackHours *float64 `json:"paybackHours,omitempty"`
+	SavingPerHour float64  `json:"savingPerHour"`
+	Saving        string   `json:"saving"`
+	SlotMinutes   float64  `json:"slotMinutes"`            // for how long slots are held
+	PaybackHours  *float64 `json:"paybackHours,omitempty"` // until the saving has paid for the work, if there is one
 	// DisruptionCost is of the pods and the slots; SavingPerCost is what candidates are ordered by.
-	DisruptionCost float64 `json:"disruptionCost"`
-	SavingPerCost  float64 `json:"savingPerCost"`
-	// Moves are where its pods would go.
-	Moves []PlanMove `json:"moves,omitempty"`
+	DisruptionCost float64    `json:"disruptionCost"`
+	SavingPerCost  float64    `json:"savingPerCost"`
+	Moves          []PlanMove `json:"moves,omitempty"` // where its pods would go
 }
 
 // PlanHost is a host of an action.
@@ -146,10 +128,9 @@ type PlanCandidate struct {
 
 // PlanExcluded counts hosts that are no candidates for one reason.
 type PlanExcluded struct {
-	Condition string `json:"condition"`
-	Hosts     int    `json:"hosts"`
-	// Names are the first ten of them by name, NAMESPACE/NAME.
-	Names []string `json:"names,omitempty"`
+	Condition string   `json:"condition"`
+	Hosts     int      `json:"hosts"`
+	Names     []string `json:"names,omitempty"` // the first ten of them by name, NAMESPACE/NAME
 }
 
 // PlanExplanation tells why a host is a candidate or not, condition by condition.
@@ -167,3 +148,9 @@ type PlanCondition struct {
 	Met     bool   `json:"met"`
 	Message string `json:"message"`
 }
+
+// Fields of a 404 of the planner.
+const (
+	PlannerOff      = "disruption" // nothing is planned here, and the message says which setting changes that
+	PlanHostUnknown = "name"       // there is no such host
+)

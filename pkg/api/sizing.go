@@ -9,37 +9,24 @@ import (
 
 // Sizing is what boots say about the limit (docs/sizing.md).
 type Sizing struct {
-	Mode string `json:"mode"` // fixed or adaptive
-	// Pools are those with a limit, the total first.
-	Pools []PoolSizing `json:"pools"`
-	// Boots are those that have ended since the start of the process.
-	Boots []BootTimes `json:"boots"`
+	Mode  string       `json:"mode"`  // fixed or adaptive
+	Pools []PoolSizing `json:"pools"` // those with a limit, the total first
+	Boots []BootTimes  `json:"boots"` // those that have ended since the start of the process
 }
 
 // PoolSizing is what is known of one limit.
 type PoolSizing struct {
-	Pool    string `json:"pool"`    // a conductor group, "virtual-media", or "" for the total
-	Limit   int    `json:"limit"`   // in force
-	Ceiling int    `json:"ceiling"` // as it is set: the limit is never above it
-	// Recommended is the limit that the evidence suggests; 0: there is not enough of it.
-	Recommended int    `json:"recommended,omitempty"`
-	Verdict     string `json:"verdict"` // unknown, raise, keep or lower
-	// Evidence is why, in a sentence.
-	Evidence string `json:"evidence"`
+	Pool        string `json:"pool"`                  // a conductor group, "virtual-media", or "" for the total
+	Limit       int    `json:"limit"`                 // in force
+	Ceiling     int    `json:"ceiling"`               // as it is set: the limit is never above it
+	Recommended int    `json:"recommended,omitempty"` // by the evidence; 0: there is not enough of it
+	Evidence    string `json:"evidence"`              // why, in a sentence
 }
 
 // What may change a limit.
 const (
 	LimitFixed    = "fixed"    // the settings alone
 	LimitAdaptive = "adaptive" // the throttle too, up to what is set
-)
-
-// The verdicts on a limit.
-const (
-	SizingUnknown = "unknown" // not enough evidence
-	SizingRaise   = "raise"   // more slots would be used, and did no harm so far
-	SizingKeep    = "keep"
-	SizingLower   = "lower" // boots are lost, or gain nothing
 )
 
 // Lines say which limits are not as they are set, or should not be, and why, one line each.

@@ -10,34 +10,26 @@ import (
 // NodeUUID or Name, and Op are needed. A Name belongs to its Namespace; without one it is a bare node name of Ironic.
 // All other fields make the answer more exact: what is not known is always read cautiously.
 type Ask struct {
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	UID       string `json:"uid,omitempty"`      // metadata.uid of the BareMetalHost
-	NodeUUID  string `json:"nodeUUID,omitempty"` // status.provisioning.ID
-
-	Op       Op       `json:"op"`
-	BMHState BMHState `json:"bmhState,omitempty"`
-
-	ErrorCount            int    `json:"errorCount,omitempty"`
-	ProvisioningFailCount int    `json:"provisioningFailCount,omitempty"`
-	SpecHash              string `json:"specHash,omitempty"`
-
-	VirtualMedia   bool   `json:"virtualMedia,omitempty"`
-	ConductorGroup string `json:"conductorGroup,omitempty"`
-	Deleting       bool   `json:"deleting,omitempty"`
-	// Planned work waits behind all other work (docs/concepts.md).
-	Planned bool `json:"planned,omitempty"`
-
-	// DryRun asks without taking, renewing or ending anything.
-	DryRun bool `json:"dryRun,omitempty"`
+	Namespace             string   `json:"namespace,omitempty"`
+	Name                  string   `json:"name,omitempty"`
+	UID                   string   `json:"uid,omitempty"`      // metadata.uid of the BareMetalHost
+	NodeUUID              string   `json:"nodeUUID,omitempty"` // status.provisioning.ID
+	Op                    Op       `json:"op"`
+	BMHState              BMHState `json:"bmhState,omitempty"`
+	ErrorCount            int      `json:"errorCount,omitempty"`
+	ProvisioningFailCount int      `json:"provisioningFailCount,omitempty"`
+	SpecHash              string   `json:"specHash,omitempty"`
+	VirtualMedia          bool     `json:"virtualMedia,omitempty"`
+	ConductorGroup        string   `json:"conductorGroup,omitempty"`
+	Deleting              bool     `json:"deleting,omitempty"`
+	Planned               bool     `json:"planned,omitempty"` // it waits behind all other work (docs/concepts.md)
+	DryRun                bool     `json:"dryRun,omitempty"`  // nothing is taken, renewed or ended
 }
-
-// maxErrors is the most failures that make a difference.
-const maxErrors = 9
 
 // Normalize returns a as the decision sees it: counts within 0..9, UUID and conductor group in lower case, as Ironic
 // has them.
 func (a Ask) Normalize() Ask {
+	const maxErrors = 9 // more failures make no difference
 	a.ErrorCount = min(max(a.ErrorCount, 0), maxErrors)
 	a.ProvisioningFailCount = min(max(a.ProvisioningFailCount, 0), maxErrors)
 	a.NodeUUID = strings.ToLower(a.NodeUUID)
@@ -47,13 +39,11 @@ func (a Ask) Normalize() Ask {
 
 // Answer is the result of IsReady. A refusal is an Answer too, never an error.
 type Answer struct {
-	Ready   bool   `json:"ready"`
-	Reason  Reason `json:"reason"`
-	Message string `json:"message"`
-	// RetryAfterSeconds is when it is worth asking again; 0 with a yes.
-	RetryAfterSeconds int `json:"retryAfterSeconds"`
-	// Position is the place in the queue, 1 = next; 0 where there is none.
-	Position int `json:"position"`
+	Ready             bool   `json:"ready"`
+	Reason            Reason `json:"reason"`
+	Message           string `json:"message"`
+	RetryAfterSeconds int    `json:"retryAfterSeconds"` // when it is worth asking again; 0 with a yes
+	Position          int    `json:"position"`          // the place in the queue, 1 = next; 0 where there is none
 	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and 90 %
 	// within AtMostSeconds. Both are 0 with a yes, and where it is not known.
 	ExpectSeconds int    `json:"expectSeconds,omitempty"`
@@ -79,17 +69,14 @@ type Occupant struct {
 	Pool     string `json:"pool,omitempty"` // conductor group with a limit of its own, or "virtual-media"
 	// Kind is granted (we said yes), adopted (found busy at our start), foreign (counted, without an ask),
 	// booting or exempt (not counted).
-	Kind  string `json:"kind"`
-	Op    Op     `json:"op,omitempty"`
-	State string `json:"state,omitempty"` // provision state as last seen
-	Busy  bool   `json:"busy"`            // busy in the last view
-	// SinceSeconds is the age of the slot.
-	SinceSeconds float64 `json:"sinceSeconds"`
-	// StateSeconds is for how long a node at work has been in State, as seen; absent where that is not known.
-	StateSeconds float64 `json:"stateSeconds,omitempty"`
-	// Stuck hosts have not moved for STUCK_AFTER; Counted tells whether the host takes a slot in spite of that.
-	Stuck   bool `json:"stuck,omitempty"`
-	Counted bool `json:"counted"`
+	Kind         string  `json:"kind"`
+	Op           Op      `json:"op,omitempty"`
+	State        string  `json:"state,omitempty"`        // provision state as last seen
+	Busy         bool    `json:"busy"`                   // busy in the last view
+	SinceSeconds float64 `json:"sinceSeconds"`           // the age of the slot
+	StateSeconds float64 `json:"stateSeconds,omitempty"` // of a node at work: in State, as seen; absent where not known
+	Stuck        bool    `json:"stuck,omitempty"`        // it has not moved for STUCK_AFTER
+	Counted      bool    `json:"counted"`                // it takes a slot
 }
 
 // SlotsView is the body of GET /v1/slots.
@@ -111,29 +98,51 @@ type View struct {
 
 // Status is the body of GET /v1/status.
 type Status struct {
-	Version string    `json:"version"`
-	Mode    string    `json:"mode"`
-	Now     time.Time `json:"now"`
-	// Headline is the one thing that matters now, in a sentence; see docs/http-api.md.
-	Headline string    `json:"headline"`
-	View     View      `json:"view"`
-	Slots    SlotsView `json:"slots"`
-	Asks     []Count   `json:"asks"`     // answers so far by reason
-	Refusals []Count   `json:"refusals"` // observe: what enforce would have refused
-	Totals   Totals    `json:"totals"`
-	Turns    Turns     `json:"turns"`
-	// Sizing is what boots say about the limit.
-	Sizing Sizing `json:"sizing"`
-	// Breakers are those of GET /v1/breakers, by scope; none when they are off.
-	Breakers []Breaker `json:"breakers"`
-	// Holds counts the hosts of GET /v1/holds; absent where no host can be held.
-	Holds *HoldCounts `json:"holds,omitempty"`
-	Storm Storm       `json:"storm"`
-	// Cluster is absent where BareMetalHosts are not watched.
-	Cluster  *Cluster `json:"cluster,omitempty"`
-	Warnings []string `json:"warnings"`
-	// Settings are the effective ones, secrets left out.
-	Settings map[string]string `json:"settings"`
+	Version  string            `json:"version"`
+	Mode     string            `json:"mode"`
+	Now      time.Time         `json:"now"`
+	Headline string            `json:"headline"` // the one thing that matters now, in a sentence; see docs/http-api.md
+	View     View              `json:"view"`
+	Slots    SlotsView         `json:"slots"`
+	Asks     []Count           `json:"asks"`     // answers so far by reason
+	Refusals []Count           `json:"refusals"` // observe: what enforce would have refused
+	Totals   Totals            `json:"totals"`
+	Turns    Turns             `json:"turns"`
+	Sizing   Sizing            `json:"sizing"`          // what boots say about the limit
+	Breakers []Breaker         `json:"breakers"`        // those of GET /v1/breakers, by scope; none when they are off
+	Holds    *HoldCounts       `json:"holds,omitempty"` // of GET /v1/holds; absent where no host can be held
+	Storm    Storm             `json:"storm"`
+	Cluster  *Cluster          `json:"cluster,omitempty"` // absent where BareMetalHosts are not watched
+	Warnings []string          `json:"warnings"`
+	Settings map[string]string `json:"settings"` // the effective ones, secrets left out
+}
+
+// Cluster is what is known of the cluster that the hosts' BareMetalHosts are in.
+type Cluster struct {
+	Hosts  int  `json:"hosts"`  // BareMetalHosts that are watched
+	Synced bool `json:"synced"` // all of them were read once
+	// LastError is what is wrong with the watch since BrokenSince; the hosts are as they were. Absent while all is well.
+	LastError   string     `json:"lastError,omitempty"`
+	BrokenSince *time.Time `json:"brokenSince,omitempty"`
+	Operator    *Operator  `json:"operator,omitempty"` // absent until BMO's Deployment was looked for
+	Leader      *Leader    `json:"leader,omitempty"`   // absent with one replica
+}
+
+// Operator is what BMO's Deployment says.
+type Operator struct {
+	Deployment  string `json:"deployment"`        // namespace/name
+	Workers     int    `json:"workers,omitempty"` // that reconcile (BMO_CONCURRENCY); absent while they are not known
+	WorkersFrom string `json:"workersFrom,omitempty"`
+	Limit       int    `json:"limit,omitempty"` // BMO's own (PROVISIONING_LIMIT)
+	LastError   string `json:"lastError,omitempty"`
+}
+
+// Leader tells which replica decides.
+type Leader struct {
+	Leads     bool   `json:"leads"`    // the one that answers
+	Identity  string `json:"identity"` // of the one that answers
+	Holder    string `json:"holder"`   // of the Lease, as last seen; "" = none, or not seen yet
+	LastError string `json:"lastError,omitempty"`
 }
 
 // Totals are counted since the start of the process; they only grow.
@@ -159,8 +168,7 @@ type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Field   string `json:"field,omitempty"`
-	// Reason distinguishes errors of the same code: NotLeading, or empty.
-	Reason string `json:"reason,omitempty"`
+	Reason  string `json:"reason,omitempty"` // NotLeading, or empty
 }
 
 // NotLeading is the Reason of a 503 of a throttle that stands by while another one decides: ask that one.

@@ -1,5 +1,7 @@
 package api
 
+import "slices"
+
 // Op is what a host wants to do next. A check names it, a gated PUT implies it.
 type Op string
 
@@ -80,20 +82,15 @@ const (
 	ReasonPlannedYields Reason = "planned-yields"
 )
 
-// Reasons lists the closed set, yes first.
-func Reasons() []Reason {
-	return []Reason{
-		ReasonGranted, ReasonHeldSlot, ReasonDone, ReasonExempt, ReasonObserve,
-		ReasonFull, ReasonTurn, ReasonFailingCap, ReasonHold, ReasonShortCircuit, ReasonBreakerOpen,
-		ReasonHalfOpen, ReasonRate, ReasonStale, ReasonStarting, ReasonPlannedYields,
-	}
+// reasons are the closed set, those of a yes first.
+var reasons = []Reason{
+	ReasonGranted, ReasonHeldSlot, ReasonDone, ReasonExempt, ReasonObserve,
+	ReasonFull, ReasonTurn, ReasonFailingCap, ReasonHold, ReasonShortCircuit, ReasonBreakerOpen,
+	ReasonHalfOpen, ReasonRate, ReasonStale, ReasonStarting, ReasonPlannedYields,
 }
 
+// Reasons lists the closed set, those of a yes first.
+func Reasons() []Reason { return slices.Clone(reasons) }
+
 // Yes reports whether r is the reason of a yes.
-func (r Reason) Yes() bool {
-	switch r {
-	case ReasonGranted, ReasonHeldSlot, ReasonDone, ReasonExempt, ReasonObserve:
-		return true
-	}
-	return false
-}
+func (r Reason) Yes() bool { return slices.Contains(reasons[:5], r) }

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -10,8 +11,7 @@ import (
 
 // Advice is the limit that the evidence speaks for.
 type Advice struct {
-	Verdict  string // api.SizingUnknown, SizingRaise, SizingKeep or SizingLower
-	Limit    int    // 0 with SizingUnknown
+	Limit    int    // 0: there is not enough evidence
 	Evidence string // a sentence without its full stop
 }
 
@@ -28,13 +28,10 @@ func (l *Limiter) Advice(now time.Time) Advice {
 	if l.bad > 0 && now.Sub(l.badAt) < evidenceFor {
 		why := fmt.Sprintf("boots were lost at %s with %d slots taken, and %d went well",
 			api.Instant(l.badAt), l.bad, l.stood)
-		switch off := float64(present)/float64(l.stood) - 1; {
-		case off > nearEnough:
-			return Advice{api.SizingLower, l.stood, why}
-		case off < -nearEnough:
-			return Advice{api.SizingRaise, l.stood, why}
+		if off := float64(present)/float64(l.stood) - 1; math.Abs(off) > nearEnough {
+			return Advice{l.stood, why}
 		}
-		return Advice{api.SizingKeep, present, why}
+		return Advice{present, why}
 	}
 	last := slices.DeleteFunc(slices.Clone(l.history), func(w Window) bool {
 		return !w.Full || now.Sub(w.At) > evidenceFor || step*float64(w.Occupied) < float64(present) ||
@@ -46,15 +43,15 @@ func (l *Limiter) Advice(now time.Time) Advice {
 	}
 	switch {
 	case len(last) < 2:
-		return Advice{api.SizingUnknown, 0, fmt.Sprintf(
+		return Advice{0, fmt.Sprintf(
 			"not enough evidence: %d boots were timed while all %d slots were taken and hosts waited", up, present)}
 	case slower > slowest:
-		return Advice{api.SizingKeep, present, fmt.Sprintf(
+		return Advice{present, fmt.Sprintf(
 			"boots take %.1f times as long as without load: more slots would gain next to nothing", slower)}
 	case float64(lost) > (fewLost+l.usual)*float64(up+lost):
-		return Advice{api.SizingKeep, present, fmt.Sprintf("of the last %d boots at %d slots %d were lost", up+lost, present, lost)}
+		return Advice{present, fmt.Sprintf("of the last %d boots at %d slots %d were lost", up+lost, present, lost)}
 	}
-	return Advice{api.SizingRaise, l.grown(), fmt.Sprintf(
+	return Advice{l.grown(), fmt.Sprintf(
 		"of the last %d boots at %d slots few were lost, and the others take %.1f times as long as without load",
 		up+lost, present, slower)}
 }

@@ -19,7 +19,7 @@ const (
 // NewClient returns a client of the throttle that the environment names.
 func NewClient(getenv func(string) string) (*api.Client, error) {
 	client, err := api.NewClient(cmp.Or(getenv(serverVariable), beside),
-		api.WithBearerTokenFile(getenv(tokenVariable)), api.WithRootCAs(getenv(caVariable)))
+		api.Options{TokenFile: getenv(tokenVariable), RootCAs: getenv(caVariable)})
 	if err != nil {
 		variable := serverVariable
 		if strings.HasPrefix(err.Error(), "root CAs: ") {

@@ -40,7 +40,7 @@ type host struct {
 
 func newFleet(t *testing.T, server, gateway, ironic string, n int) *fleet {
 	t.Helper()
-	c, err := api.NewClient(server)
+	c, err := api.NewClient(server, api.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func ServeThrottle(tb testing.TB, binary string, environment ...string) *Throttl
 	r := &Throttle{T: tb}
 	r.Process, r.Log = Serve(tb, Command{Name: binary, Args: []string{"serve"}, Env: ProductEnvironment(environment...)}, &r.At)
 	var err error
-	if r.Client, err = api.NewClient(r.At.API, api.WithTimeout(20*time.Second)); err != nil {
+	if r.Client, err = api.NewClient(r.At.API, api.Options{Timeout: 20 * time.Second}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.Client.CloseIdleConnections)

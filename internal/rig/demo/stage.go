@@ -90,7 +90,7 @@ func (s *stage) rule() (bmo.Capacity, error) {
 	if s.opt.Via == simulate.ViaGateway {
 		return func(context.Context, api.Ask) (bool, error) { return true, nil }, nil
 	}
-	asker, err := api.NewClient(s.app.Addresses().API)
+	asker, err := api.NewClient(s.app.Addresses().API, api.Options{})
 	if err != nil {
 		return nil, err
 	}
