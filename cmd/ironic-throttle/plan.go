@@ -17,8 +17,8 @@ const planHelp = `Says which hosts could be released or provisioned again, why, 
 for how long it holds slots. It changes nothing. The throttle makes the plan, where
 IRONIC_THROTTLE_DISRUPTION is plan or execute; docs/planned-work.md has examples.
 
-SAVING/H is in the currency of IRONIC_THROTTLE_DISRUPTION_TARIFF, MINUTES are those for
-which slots are held, and COST weighs them and the pods that move.
+Savings are in the currency of IRONIC_THROTTLE_DISRUPTION_TARIFF, slot-minutes are those
+for which slots are held, and cost weighs them and the pods that move.
 
 With --explain it tells of one host why it is a candidate, or why it is none.
 

@@ -15,7 +15,7 @@ import (
 
 const statusHelp = `Shows what matters now: how many slots are taken, which hosts hold them and for how long, who is next,
 what failures stop, and warnings. -o wide adds the rest: version, address, age of the
-view, tenants, cluster, totals, nodes. -o json is /v1/status.
+view, totals. -o json is /v1/status.
 
 A terminal gets one screen, a pipe all rows. With --watch it is
 shown again and again until it is interrupted, also while the throttle cannot be

@@ -23,18 +23,23 @@ func (p *page) failures(s api.Status) {
 
 // breakerText is one that is not closed, with what happens next and its first cause.
 func breakerText(b api.Breaker) string {
-	text := b.Scope + " " + b.State
+	text := b.Scope + " " + b.State + ", " + nextOf(b)
+	if len(b.Causes) > 0 {
+		text += fmt.Sprintf("; %d x %s", b.Causes[0].Count, b.Causes[0].Text)
+	}
+	return text
+}
+
+// nextOf is what b waits for; "" when it is closed.
+func nextOf(b api.Breaker) (text string) {
 	switch b.State {
 	case "OPEN":
-		text += ", probes in " + age(b.TimeToRecovery)
+		text = "probes in " + age(b.TimeToRecovery)
 	case "HALF_OPEN":
-		text += fmt.Sprintf(", %d of %d probes at work", b.Probes, b.ProbeLimit)
+		text = fmt.Sprintf("%d of %d probes at work", b.Probes, b.ProbeLimit)
 	}
 	if b.Tripped {
 		text += ", by hand"
-	}
-	if len(b.Causes) > 0 {
-		text += fmt.Sprintf("; %d x %s", b.Causes[0].Count, b.Causes[0].Text)
 	}
 	return text
 }
@@ -61,21 +66,11 @@ func Breakers(b api.Breakers) string {
 	case len(b.Breakers) == 0:
 		p.line("nothing has happened yet that a breaker could count")
 	}
-	t := newTable("SCOPE", "STATE", "FAILURES", "PROBES", "RECOVERY")
+	t := newTable("SCOPE", "STATE", "FAILURES", "NEXT")
 	for _, x := range b.Breakers {
-		state, probes, recovery := x.State, "", ""
-		if x.Tripped {
-			state += " by hand"
-		}
-		if x.State == "HALF_OPEN" {
-			probes = fmt.Sprintf("%d of %d", x.Probes, x.ProbeLimit)
-		}
-		if x.State == "OPEN" {
-			recovery = "in " + age(x.TimeToRecovery)
-		}
-		t.row(x.Scope, state, fmt.Sprintf("%d of %d", x.RecentFailures, x.FailureThreshold), probes, recovery)
+		t.row(x.Scope, x.State, fmt.Sprintf("%d of %d", x.RecentFailures, x.FailureThreshold), nextOf(x))
 	}
-	p.table(t, 0, "", nil)
+	p.table(t, 0, "")
 	for _, x := range b.Breakers {
 		p.causes(x)
 	}
@@ -96,10 +91,10 @@ func (p *page) causes(b api.Breaker) {
 	}
 }
 
-// Holds returns h as text: the failed hosts, each with its cause below it.
+// Holds returns h as text: the failed hosts, each with its cause.
 func Holds(h api.Holds) string {
 	p := &page{}
-	t := newTable("HOST", "KIND", "SINCE", "HELD", "EPISODE", "FAILURES")
+	t := newTable("HOST", "KIND", "SINCE", "HELD", "EPISODE", "FAILURES", "CAUSE")
 	held := 0
 	for _, x := range h.Hosts {
 		text := "no"
@@ -110,7 +105,7 @@ func Holds(h api.Holds) string {
 		case x.Released:
 			text = "released"
 		}
-		t.row(x.Host(), x.Kind, api.Instant(x.Since), text, x.Episode, fmt.Sprint(x.Failures))
+		t.row(x.Host(), x.Kind, api.Instant(x.Since), text, x.Episode, fmt.Sprint(x.Failures), strings.Trim(x.State+": "+x.Cause, ": "))
 	}
 	text := "off"
 	if timeout, err := time.ParseDuration(h.Timeout); err == nil && timeout > 0 {
@@ -126,12 +121,7 @@ func Holds(h api.Holds) string {
 	if h.Unsaved > 0 {
 		p.fieldf("warning", "%d changes of holds are not saved yet", h.Unsaved)
 	}
-	p.table(t, 0, "", func(i int) {
-		x := h.Hosts[i]
-		if why := slices.DeleteFunc([]string{x.State, x.Cause}, func(s string) bool { return s == "" }); len(why) > 0 {
-			p.line("  " + strings.Join(why, ": "))
-		}
-	})
+	p.table(t, 0, "")
 	return p.String()
 }
 

@@ -74,8 +74,8 @@ func (t *table) row(cells ...string) {
 }
 
 // table adds t after an empty line, without the columns that say nothing, and how many rows of what it leaves out; nothing
-// where it has no rows. Below each row stands what under adds; nil: nothing.
-func (p *page) table(t *table, hidden int, what string, under func(row int)) {
+// where it has no rows.
+func (p *page) table(t *table, hidden int, what string) {
 	if len(t.rows) > 1 {
 		if p.text.Len() > 0 {
 			p.line("")
@@ -92,11 +92,8 @@ func (p *page) table(t *table, hidden int, what string, under func(row int)) {
 			fmt.Fprintln(w, strings.Join(shown, "\t"))
 		}
 		_ = w.Flush() // a strings.Builder takes everything
-		for i, l := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
-			p.line(strings.TrimRight(l, " "))
-			if i > 0 && under != nil {
-				under(i - 1)
-			}
+		for l := range strings.Lines(text.String()) {
+			p.line(strings.TrimRight(l, " \n"))
 		}
 	}
 	if hidden > 0 {

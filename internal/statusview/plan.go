@@ -38,18 +38,20 @@ func Plan(p api.Plan) string {
 	for _, c := range p.Clusters {
 		clusters.row(c.Name, strconv.Itoa(c.Nodes), strconv.Itoa(c.Pods), c.Fault)
 	}
-	out.table(clusters, 0, "", nil)
-	out.actions(p.Actions)
+	out.table(clusters, 0, "")
+	for _, a := range p.Actions {
+		out.action(a)
+	}
 	later := newTable("LATER", "REASON", "SAVING/H", "COST", "SAVING/COST", "POOL", "NOTE")
 	for _, c := range p.Later[:min(len(p.Later), planLater)] {
 		later.row(c.Host, string(c.Reason), number(c.SavingPerHour), number(c.DisruptionCost), number(c.SavingPerCost), c.Pool, c.Note)
 	}
-	out.table(later, max(0, len(p.Later)-planLater), "candidates", nil)
+	out.table(later, max(0, len(p.Later)-planLater), "candidates")
 	excluded := newTable("EXCLUDED", "FIRST CONDITION THAT IS NOT MET", "WHICH")
 	for _, e := range p.Excluded {
 		excluded.row(strconv.Itoa(e.Hosts), e.Condition, first(planExcluded, e.Names, e.Hosts))
 	}
-	out.table(excluded, 0, "", nil)
+	out.table(excluded, 0, "")
 	return out.String()
 }
 
@@ -131,30 +133,8 @@ func first(n int, names []string, all int) string {
 	return text
 }
 
-// actions are a table, with evidence below each row.
-func (p *page) actions(actions []api.PlanAction) {
-	t := newTable("HOST", "DECISION", "REASON", "SAVING/H", "COST", "MINUTES", "PAYBACK")
-	for _, a := range actions {
-		payback, host := "", ""
-		if a.PaybackHours != nil {
-			payback = age(*a.PaybackHours * time.Hour.Seconds())
-		}
-		if len(a.Hosts) > 0 {
-			host = a.Hosts[0].Name
-		}
-		t.row(host, string(a.Decision), string(a.Reason), number(a.SavingPerHour), number(a.DisruptionCost), number(a.SlotMinutes), payback)
-	}
-	p.table(t, 0, "", func(i int) {
-		p.action(actions[i])
-		if i < len(actions)-1 {
-			p.line("")
-		}
-	})
-}
-
-// action is what stands below the row of an action.
+// action is one of a plan, after an empty line, with its evidence below it.
 func (p *page) action(a api.PlanAction) {
-	say := func(text string) { p.line("  " + text) }
 	var hosts, moves []string
 	for _, h := range a.Hosts {
 		hosts = append(hosts, fmt.Sprintf("%s (Machine %s, node %s)", h.Name, h.Machine, h.Node))
@@ -162,18 +142,24 @@ func (p *page) action(a api.PlanAction) {
 	for _, m := range a.Moves {
 		moves = append(moves, m.Pod+" to "+m.To)
 	}
-	say(strings.Join(hosts, ", ") + " of " + a.Pool)
+	text := fmt.Sprintf("%s: saving %s/h, cost %s, %s slot-minutes", a.Reason, number(a.SavingPerHour), number(a.DisruptionCost), number(a.SlotMinutes))
+	if a.PaybackHours != nil {
+		text += ", payback " + age(*a.PaybackHours*time.Hour.Seconds())
+	}
+	p.line("")
+	p.fieldf(string(a.Decision), "%s", text)
+	p.line("  " + strings.Join(hosts, ", ") + " of " + a.Pool)
 	for _, text := range a.Evidence {
-		say(text)
+		p.line("  " + text)
 	}
 	if a.Replacement != nil {
-		say("first deployed instead: " + a.Replacement.Name)
+		p.line("  first deployed instead: " + a.Replacement.Name)
 	}
 	if a.Saving != "" {
-		say("saving: " + a.Saving)
+		p.line("  saving: " + a.Saving)
 	}
 	if len(moves) > 0 {
-		say(amount(len(moves), "pod") + " would move: " + first(planMoves, moves, len(moves)))
+		p.line("  " + amount(len(moves), "pod") + " would move: " + first(planMoves, moves, len(moves)))
 	}
 }
 

@@ -45,9 +45,6 @@ func Text(c Content, screen bool) string {
 	next := max(leastRows, min(nextRows, left-working))
 	p.working(c, p.most(working))
 	for _, q := range c.Queue.Pools {
-		if c.Wide {
-			p.tenants(q)
-		}
 		if len(q.Hosts) > 0 {
 			p.hosts("NEXT", q, min(QueueRows, p.most(next)))
 		}
@@ -122,12 +119,6 @@ func (p *page) wide(c Content) {
 		view = fmt.Sprintf("last complete poll of Ironic %s ago, %d nodes at work", age(s.View.AgeSeconds), s.View.BusyNodes)
 	}
 	p.fieldf("view", "%s", view)
-	if cluster := s.Cluster; cluster != nil {
-		p.fieldf("cluster", "%d BareMetalHosts", cluster.Hosts)
-		if o := cluster.Operator; o != nil && o.Workers > 0 {
-			p.fieldf("BMO", "%d workers (%s)", o.Workers, o.WorkersFrom)
-		}
-	}
 	p.fieldf("totals", "%s", cmp.Or(counted(t.Granted, "granted", t.Adopted, "adopted", t.Foreign, "foreign", t.Finished, "finished",
 		t.Expired, "not used in time", t.Refused, "refused by Ironic", t.Vanished, "gone from Ironic",
 		t.WrittenOff, "written off as stuck"), "nothing has happened yet"))
@@ -143,23 +134,15 @@ func counts(of []api.Count) string {
 
 // working is the table of who holds a slot or is at work: who is stuck first.
 func (p *page) working(c Content, most int) {
-	t := newTable("WORKING", "OP", "STATE", "POOL", "SINCE", "NOTE", "NODE")
-	all := slices.Clone(c.Status.Slots.Occupants)
-	slices.SortStableFunc(all, func(a, b api.Occupant) int {
-		if a.Stuck == b.Stuck {
-			return 0
-		}
-		return map[bool]int{true: -1, false: 1}[a.Stuck]
-	})
+	t := newTable("WORKING", "OP", "STATE", "POOL", "SINCE", "NOTE")
+	stuck := func(o api.Occupant) bool { return o.Stuck }
+	all := slices.DeleteFunc(slices.Clone(c.Status.Slots.Occupants), func(o api.Occupant) bool { return !o.Stuck })
+	all = append(all, slices.DeleteFunc(slices.Clone(c.Status.Slots.Occupants), stuck)...)
 	shown := all[:min(len(all), most)]
 	for _, o := range shown {
-		node := ""
-		if c.Wide {
-			node = o.NodeUUID
-		}
-		t.row(cmp.Or(hostName(o.Name), o.NodeUUID), string(o.Op), o.State, o.Pool, age(o.SinceSeconds), note(o), node)
+		t.row(cmp.Or(hostName(o.Name), o.NodeUUID), string(o.Op), o.State, o.Pool, age(o.SinceSeconds), note(o))
 	}
-	p.table(t, len(all)-len(shown), "hosts", nil)
+	p.table(t, len(all)-len(shown), "hosts")
 }
 
 // note says what is unusual about o.
