@@ -41,8 +41,8 @@ func night() Content {
 			{Scope: "group:rack3", State: "CLOSED", RecentFailures: 1, FailureThreshold: 3},
 			{Scope: "ironic", State: "HALF_OPEN", RecentFailures: 10, FailureThreshold: 10, Probes: 1, ProbeLimit: 2},
 		},
-		Holds: &api.HoldCounts{Held: 4, Failed: 2},
-		Storm: api.Storm{Pools: []api.PoolFailures{{Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}, {Pool: "rack2"}}},
+		Holds:   &api.HoldCounts{Held: 4, Failed: 2},
+		Storm:   api.Storm{Pools: []api.PoolFailures{{Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}, {Pool: "rack2"}}},
 		Cluster: &api.Cluster{Leader: &api.Leader{Holder: "throttle-1"}},
 	}
 	return Content{Server: "http://127.0.0.1:8087", Status: s, Queue: api.Queue{Pools: []api.PoolQueue{
