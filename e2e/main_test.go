@@ -33,7 +33,7 @@ func (b built) Run() int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		defer remove()
+		defer remove() //nolint:gocritic // there are two
 		*program = path
 	}
 	return b.M.Run()

@@ -62,7 +62,7 @@ func TestNoEarlierLeaderWrites(t *testing.T) {
 		all.Go(func() { race(g) })
 	}
 	all.Wait()
-	if _, any := saved.Load(1); twice.Load() > 0 || late.Load() < handOvers/2 || !any {
+	if _, some := saved.Load(1); twice.Load() > 0 || late.Load() < handOvers/2 || !some {
 		t.Errorf("%d hand-overs, %d told that another one keeps the holds, %d by an earlier one", loads.Load(), late.Load(), twice.Load())
 	}
 	p := claimant("last")

@@ -269,8 +269,9 @@ func Watch(ctx context.Context, c Config, src Sources, apply func(c Config, warn
 		steady := seen == latest
 		if latest = seen; steady && seen != told {
 			told = seen
-			found, warnings := src, []string(nil)
+			found := src
 			found.ReadFile = func(string) ([]byte, error) { return body, err }
+			var warnings []string
 			c, warnings, err = c.Reload(found)
 			apply(c, warnings, err)
 		}

@@ -54,7 +54,7 @@ func TestDocsHoldTheTables(t *testing.T) {
 		if s.has("restart") {
 			key = strings.TrimSpace(key + " †")
 		}
-		tables[s.has("basic")] += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", s.names[0], key, cmp.Or(s.def, "unset"), s.rule.must, s.help)
+		tables[s.has("basic")] += fmt.Sprintf("| %#q | %s | %s | %s | %s |\n", s.names[0], key, cmp.Or(s.def, "unset"), s.rule.must, s.help)
 	}
 	body, err := os.ReadFile(docs)
 	is, want := string(body), string(body)

@@ -20,21 +20,21 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusInternalServerError, "", internalError)
 		return
 	}
-	s.writePage(w, r, page.View{Queue: shown.Value().queue, Holds: shown.Value().holds})
+	data, may := shown.Value(), s.mayChange(r)
+	writePage(w, page.Overview(page.View{
+		Status: s.Status(), Queue: data.queue, Holds: data.holds,
+		MayRelease: func(h api.Hold) bool { return may(page.ReleasePath(h)) },
+		MayReset:   func(scope string) bool { return may(page.ResetPath(scope)) },
+	}))
 }
 
 // hostPage answers GET /why/{namespace}/{name}.
 func (s *Server) hostPage(w http.ResponseWriter, r *http.Request) {
-	why := s.story(r)
-	s.writePage(w, r, page.View{Why: &why})
-}
-
-func (s *Server) writePage(w http.ResponseWriter, r *http.Request, v page.View) {
-	v.Status, v.May = s.Status(), s.mayChange(r)
-	text := v.HTML()
-	w.Header().Set("Content-Security-Policy", page.Policy)
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	write(w, http.StatusOK, "text/html; charset=utf-8", []byte(text))
+	v := page.HostView{Status: s.Status(), Why: s.story(r)}
+	if h := v.Why.Hold; h != nil && h.Held {
+		v.Release = s.mayChange(r)(page.ReleasePath(*h))
+	}
+	writePage(w, page.Host(v))
 }
 
 // mayChange reports whether the user of r may POST to a path: where no token is asked for, each may. Only the
@@ -50,6 +50,12 @@ func (s *Server) mayChange(r *http.Request) func(path string) bool {
 		_, allowed, err := s.opts.Access.Check(r.Context(), remote(r), token, path, "post")
 		return err == nil && allowed
 	}
+}
+
+func writePage(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Security-Policy", page.Policy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	write(w, http.StatusOK, "text/html; charset=utf-8", []byte(text))
 }
 
 // asset serves a file of the page.

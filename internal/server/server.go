@@ -124,7 +124,7 @@ func New(o Options) (*Server, error) {
 		o.Instrument = func(_ string, h http.Handler) http.Handler { return h }
 	}
 	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), gate: &gate{access: o.Access}}
-	s.ending, s.end = context.WithCancel(context.Background())
+	s.ending, s.end = context.WithCancel(context.Background()) //nolint:gosec // Serve calls it
 	if err := s.share(); err != nil {
 		return nil, err
 	}

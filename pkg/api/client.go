@@ -162,7 +162,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) ([]byt
 	defer cancel()
 	var sent []byte
 	if body != nil {
-		sent, _ = json.Marshal(body) // our own types always have a JSON form
+		sent, _ = json.Marshal(body) //nolint:errchkjson // our own types always have a JSON form
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(sent))
 	if err != nil {

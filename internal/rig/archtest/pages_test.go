@@ -32,7 +32,7 @@ func TestLinksBetweenPagesLead(t *testing.T) {
 	}
 	runbook := anchors(pages["docs/troubleshooting.md"])
 	for _, alert := range strings.Split(text(t, "deploy/components/monitoring/prometheusrule.yaml"), "- alert: ")[1:] {
-		if m := regexp.MustCompile(` runbook_url: https://.*/docs/troubleshooting\.md#(.*)`).FindStringSubmatch(alert); m == nil || !runbook[m[1]] {
+		if m := regexp.MustCompile(` runbook_url: https://.*/docs/troubleshooting\.md#(.*)`).FindStringSubmatch(alert); len(m) == 0 || !runbook[m[1]] {
 			t.Errorf("no runbook_url to a heading of docs/troubleshooting.md: %s", alert)
 		}
 	}

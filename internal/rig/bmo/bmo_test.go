@@ -84,7 +84,7 @@ func (st *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := st.ironic.Transport().RoundTrip(r)
 	if err == nil {
-		st.note("%s %s %d", r.Method, what, resp.StatusCode)
+		st.notef("%s %s %d", r.Method, what, resp.StatusCode)
 	}
 	return resp, err
 }
@@ -93,11 +93,11 @@ func (st *stage) capacity(_ context.Context, ask api.Ask) (bool, error) {
 	st.mu.Lock()
 	no := st.no
 	st.mu.Unlock()
-	st.note("ASK %s %d", ask.Op, map[bool]int{false: 1}[no])
+	st.notef("ASK %s %d", ask.Op, map[bool]int{false: 1}[no])
 	return !no, nil
 }
 
-func (st *stage) note(format string, args ...any) {
+func (st *stage) notef(format string, args ...any) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.log = append(st.log, request{time.Since(st.begin), fmt.Sprintf(format, args...)})

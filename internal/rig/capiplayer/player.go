@@ -62,7 +62,7 @@ type Player struct {
 func (p *Player) Start(ctx context.Context, replicas, free int) error {
 	for i := range replicas + free {
 		h := p.create(ctx, Hosts, fmt.Sprintf("host-%d", i), nil, `{"spec":{"online":true}}`)
-		p.set(ctx, h, `{"status":{"operationalStatus":"OK","errorMessage":"","errorCount":0,"poweredOn":true,
+		p.setf(ctx, h, `{"status":{"operationalStatus":"OK","errorMessage":"","errorCount":0,"poweredOn":true,
 			"provisioning":{"ID":"00000000-0000-4000-8000-%012d","state":"available","image":{"url":""}}}}`, i)
 	}
 	p.create(ctx, p.infra("Metal3MachineTemplate"), "template", nil,
@@ -139,7 +139,7 @@ func (p *Player) machine(ctx context.Context, set client.Object) {
 func (p *Player) NodeOf(machine string) string { return p.Namespace + "-" + machine }
 
 // set merges JSON into an object, or into its status where that is what it begins with.
-func (p *Player) set(ctx context.Context, o client.Object, format string, args ...any) {
+func (p *Player) setf(ctx context.Context, o client.Object, format string, args ...any) {
 	defer objects.As(o, o.GetObjectKind().GroupVersionKind()) // the client clears it
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))
 	if strings.HasPrefix(format, `{"status"`) {
@@ -151,7 +151,7 @@ func (p *Player) set(ctx context.Context, o client.Object, format string, args .
 
 // state is a host's.
 func (p *Player) state(ctx context.Context, h *objects.Host, is string) {
-	p.set(ctx, h, `{"status":{"provisioning":{"state":%q}}}`, is)
+	p.setf(ctx, h, `{"status":{"provisioning":{"state":%q}}}`, is)
 }
 
 // all lists the objects of a kind.
@@ -231,11 +231,11 @@ func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects
 		infra.SetGroupVersionKind(p.infra("Metal3Machine"))
 		infra.SetNamespace(p.Namespace)
 		infra.SetName(m.Name)
-		p.set(ctx, hosts[at], `{"spec":{"online":true,
+		p.setf(ctx, hosts[at], `{"spec":{"online":true,
 			"consumerRef":{"apiVersion":%q,"kind":"Metal3Machine","name":%q,"namespace":%q}}}`,
 			infra.GetAPIVersion(), m.Name, p.Namespace)
 		p.state(ctx, hosts[at], "provisioning")
-		p.set(ctx, infra, `{"metadata":{"annotations":{"metal3.io/BareMetalHost":"%s/%s"}}}`, p.Namespace, hosts[at].Name)
+		p.setf(ctx, infra, `{"metadata":{"annotations":{"metal3.io/BareMetalHost":"%s/%s"}}}`, p.Namespace, hosts[at].Name)
 		return
 	}
 	h := hosts[at]
@@ -255,8 +255,8 @@ func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects
 	}
 	p.fails(p.Nodes.Status().Update(ctx, node))
 	p.state(ctx, h, "provisioned")
-	p.set(ctx, m, `{"spec":{"providerID":%q}}`, provider)
-	p.set(ctx, m, `{"status":{"nodeRef":{"name":%q}}}`, node.Name)
+	p.setf(ctx, m, `{"spec":{"providerID":%q}}`, provider)
+	p.setf(ctx, m, `{"status":{"nodeRef":{"name":%q}}}`, node.Name)
 }
 
 // goes brings the end of a Machine on by one stage.
@@ -272,7 +272,7 @@ func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.
 			return
 		}
 		p.state(ctx, h, "available")
-		p.set(ctx, h, `{"spec":{"consumerRef":null}}`)
+		p.setf(ctx, h, `{"spec":{"consumerRef":null}}`)
 	}
 	name := p.NodeOf(m.Name)
 	var pods corev1.PodList
@@ -283,7 +283,7 @@ func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.
 	}
 	p.fails(p.Nodes.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	p.Gone = append(p.Gone, m.Name)
-	p.set(ctx, m, `{"metadata":{"finalizers":null}}`)
+	p.setf(ctx, m, `{"metadata":{"finalizers":null}}`)
 }
 
 // scale makes or deletes Machines of the owner.
@@ -297,7 +297,7 @@ func (p *Player) scale(ctx context.Context, alive []*objects.Machine) {
 	}
 	want := *owner.Spec.Replicas
 	if *sets[0].Spec.Replicas != want { // alive may be older than that
-		p.set(ctx, sets[0], `{"spec":{"replicas":%d}}`, want)
+		p.setf(ctx, sets[0], `{"spec":{"replicas":%d}}`, want)
 		return
 	}
 	for range want - len(alive) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing/synctest"
 	"time"
@@ -91,7 +92,11 @@ func (s *stage) now() time.Duration { return time.Since(s.began) }
 type mistake string
 
 // wrong ends the play.
-func wrong(format string, args ...any) { panic(mistake(fmt.Sprintf(format, args...))) }
+//
+//nolint:goprintffuncname // it is on many lines
+func wrong(format string, args ...any) {
+	panic(mistake(fmt.Sprintf(format, args...))) //nolint:forbidigo // recovered where the line is played
+}
 
 func check(err error) {
 	if err != nil {
@@ -108,7 +113,7 @@ func (s *stage) play(list []string) (err error) {
 		if m := recover(); m != nil {
 			text, is := m.(mistake)
 			if !is {
-				panic(m)
+				panic(m) //nolint:forbidigo // a fault of the program
 			}
 			err = errors.New(string(text))
 		}
@@ -144,7 +149,7 @@ func (s *stage) play(list []string) (err error) {
 		}
 		do(s, w)
 	}
-	if left := append(w.list, w.expect...); len(left) > 0 {
+	if left := slices.Concat(w.list, w.expect); len(left) > 0 {
 		wrong("%q is one word too many", left[0])
 	}
 	return nil

@@ -139,12 +139,12 @@ func (t *tally) add(who, sentence string, words []string) {
 // fault says what is not as expected: any of the words of each, as often as it says behind a colon, or always; "" where all is.
 func (t *tally) fault(want []string) string {
 	for _, one := range want {
-		any, times, counted := strings.Cut(one, ":")
+		words, times, counted := strings.Cut(one, ":")
 		got, most := 0, t.all
 		if counted {
 			most = number(times)
 		}
-		for word := range strings.SplitSeq(strings.ReplaceAll(any, "not-called", "turn"), "|") {
+		for word := range strings.SplitSeq(strings.ReplaceAll(words, "not-called", "turn"), "|") {
 			got += t.count[word]
 		}
 		if got == most {

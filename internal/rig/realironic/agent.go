@@ -94,5 +94,5 @@ func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // or Ironic has hung up
+	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // Ironic has hung up
 }
