@@ -123,7 +123,7 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it. What takes longest begins first.
-SEARCHES := ./internal/rig/simulate ./internal/rig/play ./pkg/admission ./pkg/ironic ./internal/kube/execute
+SEARCHES := ./internal/rig/simulate ./internal/rig/play ./pkg/admission ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
 UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
 # This one waits for polls of a real process, two minutes long, and begins first.

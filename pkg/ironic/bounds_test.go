@@ -1,152 +1,130 @@
-package ironic
+package ironic_test
 
 import (
-	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
-
-// hostile is a Client of an Ironic that answers every list with what write writes.
-func hostile(t *testing.T, write func(w io.Writer)) *Client {
-	t.Helper()
-	return client(t, always(func() *http.Response {
-		out, in := io.Pipe()
-		go func() {
-			write(in)
-			_ = in.Close()
-		}()
-		resp := reply(http.StatusOK, "")
-		resp.Body = out
-		return resp
-	}))
-}
-
-// writeRows writes so many nodes that it never wrote before, from *next on.
-func writeRows(w io.Writer, next *int, n int, more string) {
-	var b bytes.Buffer
-	b.WriteString(`{"nodes": [`)
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		*next++
-		head, tail, _ := strings.Cut(more, "#")
-		id := strconv.Itoa(*next)
-		b.WriteString(`{"uuid": "u` + id + `", "provision_state": "deploying"` + head)
-		if tail != "" {
-			b.WriteString(id + tail)
-		}
-		b.WriteByte('}')
-	}
-	b.WriteString(`], "next": "more"}`)
-	_, _ = w.Write(b.Bytes())
-}
 
 // What an Ironic without bounds sends is refused, and little of it is kept.
 func TestListsWithoutAnEndAreRefused(t *testing.T) {
-	whole(t)
-	long := strings.Repeat("e", maxErrorLen-10)
+	for _, bound := range []*int64{ironic.MaxPageBytes, ironic.MaxValueBytes, ironic.MaxLookBytes} {
+		defer func(was int64) { *bound = was }(*bound)
+		*bound >>= 5
+	}
+	long := func(most int) string { return strings.Repeat("e", most-10) } // no more than is kept
 	for _, row := range []struct {
 		name, want string
-		write      func(io.Writer)
-		read       func(*Client) error
+		write      func(io.Writer) error
+		read       func(context.Context, *ironic.Client) error
 	}{
-		{"busy nodes with long errors", "bytes", pagesOf(`, "last_error": "#` + long + `"`), listAll},
-		{"all nodes, each in a group of its own", "bytes", pagesOf(`, "conductor_group": "#` + long + `"`), catalogAll},
-		{"one row without an end", "one value is longer", endlessText(`{"nodes": [{"uuid": "u", "last_error": "`), listAll},
-		{"one node without an end", "one value is longer", endlessText(`{"uuid": "u", "last_error": "`), nodeAlone},
-		{"the same of all nodes", "one value is longer", endlessText(`{"nodes": [{"name": "`), catalogAll},
-		{"an unknown field without an end", "one value is longer", endlessText(`{"x": "`), listAll},
-		{"fields without an end", "the answer is longer", endless(`{`, `"x": "`+strings.Repeat("x", 64<<10)+`",`), listAll},
-		{"the name of a field", "one value is longer", endlessText(`{"`), listAll},
-		{"more changes than were asked for", "were asked for", pagesOf(""), func(c *Client) error {
-			_, _, err := c.Newest(t.Context())
-			return err
-		}},
+		{"busy nodes with long errors", "bytes", pages(`"last_error": "%d` + long(ironic.MaxErrorLen) + `"`), list},
+		{"all nodes, each in a group of its own", "bytes", pages(`"conductor_group": "%d` + long(ironic.MaxTextLen) + `"`), catalog},
+		{"one row without an end", "one value is longer", endless(`{"nodes": [{"uuid": "u", "last_error": "`, "x"), list},
+		{"one node without an end", "one value is longer", endless(`{"uuid": "u", "last_error": "`, "x"), alone},
+		{"an unknown field without an end", "one value is longer", endless(`{"x": "`, "x"), list},
+		{"fields without an end", "the answer is longer", endless(`{`, `"x": "`+strings.Repeat("x", 64<<10)+`",`), list},
+		{"the name of a field", "one value is longer", endless(`{"`, "x"), list},
+		{"more changes than were asked for", "were asked for", pages(`"name": "%d"`), newest},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := row.read(hostile(t, row.write))
-			if err == nil || !strings.Contains(err.Error(), row.want) || CauseOf(err) != CauseAnswer {
+			c := client(t, says(func() *http.Response {
+				out, in := io.Pipe()
+				go func() { _ = in.CloseWithError(row.write(in)) }()
+				resp := reply(http.StatusOK, "")
+				resp.Body = out
+				return resp
+			}))
+			err := row.read(t.Context(), c)
+			if err == nil || !strings.Contains(err.Error(), row.want) || ironic.CauseOf(err) != ironic.CauseAnswer {
 				t.Errorf("%v, want %q", err, row.want)
 			}
 		})
 	}
 }
 
-// whole skips what reads very many nodes where a part is wanted: one goroutine decodes them, which the
-// race detector makes ten times slower. make test reads them without it.
-func whole(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("many nodes")
+// pages writes, each time, a page of nodes that it never wrote before, each with a field that has its number in it.
+func pages(field string) func(io.Writer) error {
+	next := 0
+	return func(w io.Writer) error {
+		rows := make([]string, 1000)
+		for i := range rows {
+			next++
+			rows[i] = fmt.Sprintf(`{"uuid": "u%d", "provision_state": "deploying", `+field+`}`, next, next)
+		}
+		_, err := io.WriteString(w, `{"nodes": [`+strings.Join(rows, ",")+`], "next": "more"}`)
+		return err
 	}
 }
 
-func pagesOf(more string) func(io.Writer) {
-	next := 0
-	return func(w io.Writer) { writeRows(w, &next, 1000, more) }
-}
-
-func endlessText(begin string) func(io.Writer) { return endless(begin, strings.Repeat("x", 64<<10)) }
-
-func endless(begin, block string) func(io.Writer) {
-	return func(w io.Writer) {
+func endless(begin, more string) func(io.Writer) error {
+	more = strings.Repeat(more, max(1, 64<<10/len(more)))
+	return func(w io.Writer) error {
 		_, err := io.WriteString(w, begin)
 		for err == nil {
-			_, err = io.WriteString(w, block)
+			_, err = io.WriteString(w, more)
 		}
+		return err
 	}
 }
 
-func listAll(c *Client) error {
-	_, err := c.List(context.Background(), Deploying)
+func list(ctx context.Context, c *ironic.Client) error {
+	_, err := c.List(ctx, ironic.Deploying)
 	return err
 }
 
-func nodeAlone(c *Client) error {
-	_, _, err := c.Node(context.Background(), "u")
+func catalog(ctx context.Context, c *ironic.Client) error {
+	_, err := c.Catalog(ctx)
 	return err
 }
 
-func catalogAll(c *Client) error {
-	_, err := c.Catalog(context.Background())
+func alone(ctx context.Context, c *ironic.Client) error {
+	_, _, err := c.Node(ctx, "u")
 	return err
 }
 
-// Lists that are read side by side hold no more together than one alone. What is read gives its part back.
-func TestListsSideBySideShareTheirBound(t *testing.T) {
-	var held atomic.Int64
-	node := Node{UUID: strings.Repeat("u", 36), LastError: strings.Repeat("e", maxErrorLen)}
-	var nodes []Node
-	for err := error(nil); err == nil; err = hold(&held, node) {
-		nodes = append(nodes, node)
+func newest(ctx context.Context, c *ironic.Client) error {
+	_, _, err := c.Newest(ctx)
+	return err
+}
+
+// What is read of a list gives its part of the bound back, whether all of it came or not.
+func TestAListGivesItsRoomBack(t *testing.T) {
+	f := newFake(t, 1, node("a", ironic.Deploying), node("b", ironic.Deploying))
+	c := client(t, f)
+	if err := list(t.Context(), c); err != nil || c.Held() != 0 {
+		t.Errorf("%v, the client still holds %d bytes", err, c.Held())
 	}
-	if each := maxLookBytes / maxErrorLen; len(nodes) > each {
-		t.Errorf("%d nodes of 4 KiB and more fit, %d would be the bound", len(nodes), each)
+	held := int64(0)
+	f.before = func(int, *http.Request) (*http.Response, error) {
+		if held = max(held, c.Held()); held > 0 {
+			return nil, errors.New("broken off")
+		}
+		return nil, nil
 	}
-	c := client(t, newWire(row("a", Deploying)))
-	if err := listAll(c); err != nil || c.reading.Load() != 0 {
-		t.Errorf("%v, the client still holds %d bytes", err, c.reading.Load())
+	if err := list(t.Context(), c); err == nil || held == 0 || c.Held() != 0 {
+		t.Errorf("%v; the client held %d bytes, and still holds %d", err, held, c.Held())
 	}
 }
 
 // 100,000 nodes at work, with all that a real one tells of itself, are no fault.
 func TestListsOf100000NodesFit(t *testing.T) {
-	n := Node{
+	n := ironic.Node{
 		UUID: strings.Repeat("u", 36), Name: strings.Repeat("n", 60), ProvisionUpdatedAt: strings.Repeat("t", 32),
-		AgentHeartbeat: strings.Repeat("t", 26), State: DeployWait, TargetState: "active", InstanceUUID: strings.Repeat("i", 36),
+		AgentHeartbeat: strings.Repeat("t", 26), State: ironic.DeployWait, TargetState: "active", InstanceUUID: strings.Repeat("i", 36),
 		LastError: strings.Repeat("e", 150), ConductorGroup: "rack-01", BootInterface: "redfish-virtual-media",
 	}
-	if all := 100_000 * n.size(); all > maxLookBytes {
+	if all := 100_000 * n.Size(); all > *ironic.MaxLookBytes {
 		t.Errorf("they take %d bytes", all)
 	}
-	if size := reflect.TypeFor[Node]().Size(); size > nodeBytes {
-		t.Errorf("a Node takes %d bytes, not %d", size, nodeBytes)
+	if size := reflect.TypeFor[ironic.Node]().Size(); size > ironic.NodeBytes {
+		t.Errorf("a Node takes %d bytes, not %d", size, ironic.NodeBytes)
 	}
 }

@@ -2,19 +2,23 @@ package ironic
 
 import "time"
 
+// Those that no test fills: it has less.
+var (
+	maxPageBytes  int64 = 64 << 20 // one answer, unpacked
+	maxValueBytes int64 = 2 << 20  // one node, which is in memory as a whole; config drives are masked
+
+	// What the lists of one poll, or the list of all nodes, may hold together, of Nodes with their texts: more than the
+	// largest site that we promise anything for. 100,000 nodes at work take 47 MB.
+	maxLookBytes int64 = 64 << 20
+)
+
 // Every bound on what Ironic may send us, and on how long we wait for it.
 const (
 	pageLimit = 1000 // rows asked for in one page: Ironic's own max_limit
 
-	maxPageBytes   = 64 << 20  // one answer, unpacked
-	maxValueBytes  = 2 << 20   // one node, which is in memory as a whole; config drives are masked
 	maxErrorBytes  = 64 << 10  // the body of an answer that is no success
 	maxHeaderBytes = 256 << 10 // all header lines of one answer
 	maxSecretBytes = 64 << 10  // a file with a user name or a password
-
-	// What the lists of one poll, or the list of all nodes, may hold together, of Nodes with their texts: more than the
-	// largest site that we promise anything for. 100,000 nodes at work take 47 MB.
-	maxLookBytes = 64 << 20
 
 	maxKeyLen   = 255  // uuid; Ironic's columns end there
 	maxTextLen  = 1024 // name, interface, group, time: longer text is cut

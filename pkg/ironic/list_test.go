@@ -1,31 +1,32 @@
-package ironic
+package ironic_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// mixed returns n nodes, of which every other one is deploying.
-func mixed(n int) []map[string]any {
-	nodes := make([]map[string]any, n)
-	for i := range nodes {
-		state := Deploying
-		if i%2 == 1 {
-			state = Active
-		}
-		nodes[i] = row(fmt.Sprintf("u%04d", i), state)
+// fleet is n nodes, each in the next one of the states.
+func fleet(n int, states ...ironic.State) (nodes []fakeironic.NodeSpec) {
+	for i := range n {
+		nodes = append(nodes, node(fmt.Sprintf("u%04d", i), states[i%len(states)]))
 	}
 	return nodes
 }
 
-func uuids(nodes []Node) []string {
+func uuids(nodes []ironic.Node) []string {
 	all := []string{}
 	for _, n := range nodes {
 		all = append(all, n.UUID)
@@ -33,16 +34,20 @@ func uuids(nodes []Node) []string {
 	return all
 }
 
-// A page that is full is followed by another one also where no next link says so.
+// A page that is full is followed by another one also where no next link says so, as behind some proxies.
 func TestAFullPageWithoutNextGoesOnByMarker(t *testing.T) {
 	for nodes, pages := range map[int]uint64{999: 1, 1000: 2, 1001: 2} {
-		w := newWire()
-		w.noNext = true
-		for i := range nodes {
-			w.nodes = append(w.nodes, row(fmt.Sprintf("u%04d", i), CleanWait))
+		f := newFake(t, 0, fleet(nodes, ironic.Deploying)...)
+		f.before = func(_ int, r *http.Request) (*http.Response, error) {
+			resp, err := f.Transport().RoundTrip(r)
+			if err == nil {
+				page, _ := io.ReadAll(resp.Body)
+				resp.Body = io.NopCloser(bytes.NewReader(bytes.Replace(page, []byte(`"next"`), []byte(`"forth"`), 1)))
+			}
+			return resp, err
 		}
-		c := client(t, w)
-		got, err := c.List(t.Context(), CleanWait)
+		c := client(t, f)
+		got, err := c.List(t.Context(), ironic.Deploying)
 		if err != nil || len(got) != nodes || c.Stats().List.Requests != pages {
 			t.Errorf("%d of %d nodes in %d pages, want %d: %v", len(got), nodes, c.Stats().List.Requests, pages, err)
 		}
@@ -53,23 +58,21 @@ func TestAFullPageWithoutNextGoesOnByMarker(t *testing.T) {
 // the filter, and whoever uses gophercloud's pager never reads it.
 func TestListsAreExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWire()
-		w.maxLimit = rapid.IntRange(1, 5).Draw(rt, "max_limit")
-		waiting, all := []string{}, []Entry{}
+		limit := rapid.IntRange(1, 5).Draw(rt, "max_limit")
+		waiting, all := []string{}, []ironic.Entry{}
+		var nodes []fakeironic.NodeSpec
 		for i := range rapid.IntRange(0, 12).Draw(rt, "nodes") {
-			n := row(fmt.Sprint("u", i), rapid.SampledFrom([]State{Deploying, DeployWait, Active}).Draw(rt, "state"))
-			e := Entry{UUID: fmt.Sprint("u", i), Name: fmt.Sprint("ns~u", i), State: State(n["provision_state"].(string))}
-			if rapid.Bool().Draw(rt, "grouped") {
-				n["boot_interface"], n["conductor_group"] = "ipxe", "rack1"
-				e.BootInterface, e.ConductorGroup = "ipxe", "rack1"
-			}
-			w.nodes, all = append(w.nodes, n), append(all, e)
-			if e.State == DeployWait {
-				waiting = append(waiting, e.UUID)
+			n := node(fmt.Sprint("u", i), rapid.SampledFrom([]ironic.State{ironic.Deploying, ironic.DeployWait, ironic.Active}).Draw(rt, "state"))
+			n.ConductorGroup = rapid.SampledFrom([]string{"", "rack1"}).Draw(rt, "group")
+			n.BootInterface = rapid.SampledFrom([]string{"ipxe", "fake"}).Draw(rt, "boot")
+			nodes = append(nodes, n)
+			all = append(all, ironic.Entry{UUID: n.UUID, Name: n.Name, State: n.State, BootInterface: n.BootInterface, ConductorGroup: n.ConductorGroup})
+			if n.State == ironic.DeployWait {
+				waiting = append(waiting, n.UUID)
 			}
 		}
-		c := client(t, w)
-		got, err := c.List(context.Background(), DeployWait)
+		c := client(t, newFake(t, limit, nodes...))
+		got, err := c.List(context.Background(), ironic.DeployWait)
 		if diff := cmp.Diff(waiting, uuids(got)); err != nil || diff != "" {
 			rt.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
@@ -77,7 +80,7 @@ func TestListsAreExact(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		shown := []Entry{}
+		shown := []ironic.Entry{}
 		for i := range catalog.Len() {
 			shown = append(shown, catalog.At(i))
 			if at, ok := catalog.Find(catalog.At(i).UUID); !ok || at != i {
@@ -87,90 +90,58 @@ func TestListsAreExact(t *testing.T) {
 		if diff := cmp.Diff(all, shown); diff != "" {
 			rt.Fatalf("all nodes (-want +got):\n%s", diff)
 		}
-		if p, learned := catalog.PageLimit(), len(all) >= w.maxLimit; learned && p != w.maxLimit || !learned && p != 0 {
-			rt.Fatalf("page limit %d learned from %d nodes at max_limit %d", p, len(all), w.maxLimit)
+		if p, learned := catalog.PageLimit(), len(all) >= limit; learned && p != limit || !learned && p != 0 {
+			rt.Fatalf("page limit %d learned from %d nodes at max_limit %d", p, len(all), limit)
 		}
 	})
 }
 
 func TestMarkerGoneRestartsTheListOnce(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		deletes int // how often the marker is deleted before the second page
-		want    []string
-	}{
-		{"once", 1, []string{"u0000", "u0004", "u0006"}},
-		{"twice", 2, nil},
+	for deletes, want := range map[int][]string{ // how often the marker is deleted before the second page
+		1: {"u0000", "u0004", "u0006"},
+		2: {},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWire(mixed(8)...)
-			w.maxLimit = 2
-			deletes := tt.deletes
-			w.before = func(_ int, r *http.Request) (*http.Response, error) {
-				if marker := r.URL.Query().Get("marker"); marker != "" && deletes > 0 {
-					deletes--
-					i := w.index(marker)
-					w.nodes = append(w.nodes[:i:i], w.nodes[i+1:]...)
-				}
-				return nil, nil
+		f := newFake(t, 2, fleet(8, ironic.Deploying, ironic.Active)...)
+		f.before = func(_ int, r *http.Request) (*http.Response, error) {
+			if marker := r.URL.Query().Get("marker"); marker != "" && deletes > 0 {
+				deletes--
+				f.With(func(now time.Time, w *fakeironic.World) { _ = w.Befall(now, marker, fakeironic.FateVanish) })
 			}
-			got, err := client(t, w).List(t.Context(), Deploying)
-			if tt.want == nil {
-				if !isStatus(err, http.StatusNotFound) || got != nil {
-					t.Fatalf("got %v, %v; want the error of a list that cannot be finished", got, err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, uuids(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+			return nil, nil
+		}
+		got, err := client(t, f).List(t.Context(), ironic.Deploying)
+		if diff := cmp.Diff(want, uuids(got)); diff != "" || (err == nil) != (len(want) > 0) {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
 	}
 }
 
 func TestAnyBadPageFailsTheWholeList(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
+	for name, row := range map[string]struct {
 		page  func() (*http.Response, error)
-		cause Cause
+		cause ironic.Cause
 	}{
-		{"500", func() (*http.Response, error) { return capture(t, "59-db-broken-list"), nil }, CauseServer},
-		{"400", func() (*http.Response, error) { return capture(t, "30-filter-unknown-state"), nil }, CauseRefused},
-		{"401", func() (*http.Response, error) { return capture(t, "60-basic-no-credentials"), nil }, CauseUnauthorized},
-		{"406", func() (*http.Response, error) { return capture(t, "09-bad-version-406"), nil }, CauseVersion},
-		{"broken connection", func() (*http.Response, error) { return nil, errors.New("connection reset") }, CauseUnreachable},
-		{"torn", func() (*http.Response, error) { return reply(200, `{"nodes": [{"uuid": "a"}, {"uu`), nil }, CauseAnswer},
-		{"torn after the list", func() (*http.Response, error) { return reply(200, `{"nodes": [{"uuid": "a"}]`), nil }, CauseAnswer},
-		{"no list", func() (*http.Response, error) { return reply(200, `{"errors": []}`), nil }, CauseAnswer},
-		{"nothing", func() (*http.Response, error) { return reply(200, ``), nil }, CauseAnswer},
-		{"a page of a proxy", func() (*http.Response, error) { return reply(200, `<html>`), nil }, CauseAnswer},
-		{"no list with status 204", func() (*http.Response, error) { return reply(204, ``), nil }, CauseRefused},
-		{"the same page again", func() (*http.Response, error) {
-			return reply(200, `{"nodes": [{"uuid": "u0000"}, {"uuid": "u0002"}], "next": "x"}`), nil
-		}, CauseAnswer},
-		{"a row of nobody", func() (*http.Response, error) { return reply(200, `{"nodes": [{"uuid": "a"}, {}]}`), nil }, CauseAnswer},
-		{"a page that hides the rest", func() (*http.Response, error) { return reply(200, `{"nodes": [], "next": "x"}`), nil }, CauseAnswer},
-		{"its marker is gone", func() (*http.Response, error) { return capture(t, "37-marker-deleted-node"), nil }, CauseRefused},
+		"500":                  {func() (*http.Response, error) { return capture(t, "59-db-broken-list"), nil }, ironic.CauseServer},
+		"406":                  {func() (*http.Response, error) { return capture(t, "09-bad-version-406"), nil }, ironic.CauseVersion},
+		"broken connection":    {func() (*http.Response, error) { return nil, errors.New("connection reset") }, ironic.CauseUnreachable},
+		"torn":                 {text(`{"nodes": [{"uuid": "a"}, {"uu`).page, ironic.CauseAnswer},
+		"the same page again":  {text(`{"nodes": [{"uuid": "u0000"}, {"uuid": "u0002"}], "next": "x"}`).page, ironic.CauseAnswer},
+		"it hides the rest":    {text(`{"nodes": [], "next": "x"}`).page, ironic.CauseAnswer},
+		"its marker is gone":   {func() (*http.Response, error) { return capture(t, "37-marker-deleted-node"), nil }, ironic.CauseRefused},
+		"status 204, no nodes": {func() (*http.Response, error) { return reply(http.StatusNoContent, ``), nil }, ironic.CauseRefused},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWire(mixed(12)...)
-			w.maxLimit = 2
-			w.before = func(_ int, r *http.Request) (*http.Response, error) {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, 2, fleet(12, ironic.Deploying, ironic.Active)...)
+			f.before = func(_ int, r *http.Request) (*http.Response, error) {
 				if marker := r.URL.Query().Get("marker"); marker == "u0001" || marker == "u0002" {
-					return tt.page()
+					return row.page()
 				}
 				return nil, nil
 			}
-			c := client(t, w)
-			got, err := c.List(t.Context(), Deploying)
-			if err == nil || got != nil {
-				t.Fatalf("got %v, %v; want no nodes and an error", got, err)
-			}
-			if cause := CauseOf(err); cause != tt.cause {
-				t.Errorf("cause %q, want %q: %v", cause, tt.cause, err)
+			c := client(t, f)
+			got, err := c.List(t.Context(), ironic.Deploying)
+			if err == nil || got != nil || ironic.CauseOf(err) != row.cause {
+				t.Fatalf("got %v, %v; want no nodes, and the cause %s", got, err, row.cause)
 			}
 			if !strings.Contains(err.Error(), "provision_state=deploying") || strings.Contains(err.Error(), "fields=") {
 				t.Errorf("the error must name the list and not its fields: %v", err)
@@ -178,9 +149,40 @@ func TestAnyBadPageFailsTheWholeList(t *testing.T) {
 			if s := c.Stats(); s.List.Errors != 2 {
 				t.Errorf("stats %+v, want two errors in lists, as it is asked for twice", s)
 			}
-			if all, err := c.Catalog(t.Context()); CauseOf(err) != tt.cause || all != nil {
+			if all, err := c.Catalog(t.Context()); ironic.CauseOf(err) != row.cause || all != nil {
 				t.Errorf("of all nodes: %v, %v", all, err)
 			}
 		})
+	}
+}
+
+// page is the answer to one request.
+func (answer says) page() (*http.Response, error) { return answer(), nil }
+
+// Whoever is in a list of a state is in that state, also where it cannot be read.
+func TestARowWithoutAStateIsInThatOfItsList(t *testing.T) {
+	got, err := client(t, text(`{"nodes": [{"uuid": "a", "provision_state": 7}]}`)).List(t.Context(), ironic.DeployWait)
+	if err != nil || len(got) != 1 || got[0].State != ironic.DeployWait {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// The page of what changed last is asked for once more, as a database may have been locked for a moment; then it fails.
+func TestNewestFailsAsAWhole(t *testing.T) {
+	c := client(t, text(`{"nodes": [{"uuid": "a"}, {"uuid": null}]}`))
+	if got, all, err := c.Newest(t.Context()); err == nil || got != nil || all {
+		t.Errorf("%v, %v, %v", got, all, err)
+	}
+	if s := c.Stats(); s.Newest.Requests != 2 || s.Newest.Errors != 2 {
+		t.Errorf("stats %+v, want two failed pages", s)
+	}
+}
+
+// An Ironic whose own limit is lower than what we ask for shows fewer, and not all.
+func TestNewestKnowsAPageThatIronicCut(t *testing.T) {
+	for limit, whole := range map[int]bool{4: false, 6: false, 1000: true} {
+		if got, all, err := client(t, newFake(t, limit, fleet(6, ironic.Active)...)).Newest(t.Context()); err != nil || len(got) != min(limit, 6) || all != whole {
+			t.Errorf("max_limit %d: %d rows, all %v, %v; want %v", limit, len(got), all, err, whole)
+		}
 	}
 }

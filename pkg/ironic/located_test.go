@@ -1,4 +1,4 @@
-package ironic
+package ironic_test
 
 import (
 	"context"
@@ -12,22 +12,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // locator is a Settings.Locate that a test changes.
 type locator struct {
 	mu     sync.Mutex
-	access Access
+	access ironic.Access
 	err    error
 }
 
-func (l *locator) set(access Access, err error) {
+func (l *locator) set(access ironic.Access, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.access, l.err = access, err
 }
 
-func (l *locator) locate(context.Context) (Access, error) {
+func (l *locator) locate(context.Context) (ironic.Access, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.access, l.err
@@ -37,7 +39,7 @@ func (l *locator) locate(context.Context) (Access, error) {
 // connection, so a PUT is known not to have been sent.
 func TestLocatedIronicThatIsNowhereWasNotAsked(t *testing.T) {
 	l := &locator{err: errors.New("not found")}
-	network, err := NewTransport(Settings{Locate: l.locate})
+	network, err := ironic.NewTransport(ironic.Settings{Locate: l.locate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +58,11 @@ func TestLocatedIronicThatIsNowhereWasNotAsked(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	c, err := NewClient(Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
+	c, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Node(t.Context(), "a"); !errors.Is(err, l.err) || CauseOf(err) != CauseUnreachable || c.Stats().Requests() != 0 {
+	if _, _, err := c.Node(t.Context(), "a"); !errors.Is(err, l.err) || ironic.CauseOf(err) != ironic.CauseUnreachable || c.Stats().Requests() != 0 {
 		t.Errorf("%v after %d requests", err, c.Stats().Requests())
 	}
 }
@@ -73,14 +75,14 @@ func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	dials := 0
 	last := "" // Host of the last request
 	serve := func(name string) *httptest.Server {
-		w := newWire(row("a", Deploying))
+		f := newFake(t, 0, node("a", ironic.Deploying))
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			_, password, _ := r.BasicAuth()
 			mu.Lock()
 			got[name] = append(got[name], password)
 			last = r.Host
 			mu.Unlock()
-			w.ServeHTTP(rw, r)
+			f.ServeHTTP(rw, r)
 		}))
 		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 			if state == http.StateNew {
@@ -103,12 +105,12 @@ func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	at := func(s *httptest.Server) string { return s.Listener.Addr().String() }
 	l := &locator{}
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // is not used on the way to a Service
-	c, err := NewClient(Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
+	c, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	asks := func(access Access, name string, fresh bool) {
+	asks := func(access ironic.Access, name string, fresh bool) {
 		t.Helper()
 		l.set(access, nil)
 		mu.Lock()
@@ -124,23 +126,23 @@ func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 			t.Errorf("want %s, dialled: %v; asked as %s with these passwords: %v; dialled %d times", name, fresh, last, got, dials-before)
 		}
 	}
-	asks(Access{Address: at(one), User: "u", Password: "1"}, "one", true)
-	asks(Access{Address: at(one), User: "u", Password: "2"}, "one", false)
-	asks(Access{Address: at(two), User: "u", Password: "3"}, "two", true)
-	l.set(Access{Address: at(secure), TLS: true, User: "u", Password: "4"}, nil)
+	asks(ironic.Access{Address: at(one), User: "u", Password: "1"}, "one", true)
+	asks(ironic.Access{Address: at(one), User: "u", Password: "2"}, "one", false)
+	asks(ironic.Access{Address: at(two), User: "u", Password: "3"}, "two", true)
+	l.set(ironic.Access{Address: at(secure), TLS: true, User: "u", Password: "4"}, nil)
 	if _, _, err := c.Node(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an authority that nobody named: %v", err)
 	}
-	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "4", CA: ca}, "secure", true)
-	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "5", CA: ca.Clone()}, "secure", false)
+	asks(ironic.Access{Address: at(secure), TLS: true, User: "u", Password: "4", CA: ca}, "secure", true)
+	asks(ironic.Access{Address: at(secure), TLS: true, User: "u", Password: "5", CA: ca.Clone()}, "secure", false)
 	other := ca.Clone()
 	certFile, _ := selfSigned(t, t.TempDir(), "other")
 	if pem, err := os.ReadFile(certFile); err != nil || !other.AppendCertsFromPEM(pem) {
 		t.Fatal(err)
 	}
-	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "6", CA: other}, "secure", true)
-	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "7", Insecure: true}, "secure", true)
-	l.set(Access{Address: at(secure), TLS: true, User: "u", Password: "8"}, nil)
+	asks(ironic.Access{Address: at(secure), TLS: true, User: "u", Password: "6", CA: other}, "secure", true)
+	asks(ironic.Access{Address: at(secure), TLS: true, User: "u", Password: "7", Insecure: true}, "secure", true)
+	l.set(ironic.Access{Address: at(secure), TLS: true, User: "u", Password: "8"}, nil)
 	if _, _, err := c.Node(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a connection that was insecure goes on: %v", err)
 	}
@@ -149,10 +151,10 @@ func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 // TestFilesCountWhereNobodyWasFound: credentials that are mounted are used where only the place of Ironic is known.
 func TestFilesCountWhereNobodyWasFound(t *testing.T) {
 	password := ""
-	w := newWire(row("a", Deploying))
+	f := newFake(t, 0, node("a", ironic.Deploying))
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		_, password, _ = r.BasicAuth()
-		w.ServeHTTP(rw, r)
+		f.ServeHTTP(rw, r)
 	}))
 	defer s.Close()
 	root := t.TempDir()
@@ -161,8 +163,8 @@ func TestFilesCountWhereNobodyWasFound(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "password"), []byte("mounted\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	l := &locator{access: Access{Address: s.Listener.Addr().String()}}
-	c, err := NewClient(Settings{Endpoint: "http://ironic", AuthRootDir: root, Locate: l.locate})
+	l := &locator{access: ironic.Access{Address: s.Listener.Addr().String()}}
+	c, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic", AuthRootDir: root, Locate: l.locate})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package ironic
+package ironic_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // view is a View that records what happens to it.
@@ -20,21 +22,21 @@ type view struct {
 	whole   bool
 	hurries bool
 	fetch   []string
-	polls   []Observation
+	polls   []ironic.Observation
 	errs    []error
 }
 
-func (v *view) Begin(now time.Time) Mark {
+func (v *view) Begin(now time.Time) ironic.Mark {
 	v.seq++
-	return Mark{Seq: v.seq, At: now}
+	return ironic.Mark{Seq: v.seq, At: now}
 }
 
-func (v *view) Whole(time.Time) bool                   { return v.whole }
-func (v *view) Hurries(time.Time) bool                 { return v.hurries }
-func (v *view) Fetch(time.Time, *Observation) []string { return v.fetch }
-func (v *view) Observe(_ time.Time, o Observation)     { v.polls = append(v.polls, o) }
-func (v *view) PollFailed(_ time.Time, err error)      { v.errs = append(v.errs, err) }
-func (v *view) last(t *testing.T) (last Observation) {
+func (v *view) Whole(time.Time) bool                          { return v.whole }
+func (v *view) Hurries(time.Time) bool                        { return v.hurries }
+func (v *view) Fetch(time.Time, *ironic.Observation) []string { return v.fetch }
+func (v *view) Observe(_ time.Time, o ironic.Observation)     { v.polls = append(v.polls, o) }
+func (v *view) PollFailed(_ time.Time, err error)             { v.errs = append(v.errs, err) }
+func (v *view) last(t *testing.T) (last ironic.Observation) {
 	t.Helper()
 	if len(v.polls) == 0 {
 		t.Fatalf("nothing observed: %v", v.errs)
@@ -43,17 +45,17 @@ func (v *view) last(t *testing.T) (last Observation) {
 }
 
 // site is a Source that answers as it is told, and notes what it was asked.
-type site struct {
+type source struct {
 	mu    sync.Mutex
-	page  []Node
+	page  []ironic.Node
 	all   bool
-	lists map[State][]Node
-	nodes map[string]Node
+	lists map[ironic.State][]ironic.Node
+	nodes map[string]ironic.Node
 	asked []string
 	each  func(ctx context.Context, what string) error // before every answer, if it is set
 }
 
-func (s *site) ask(ctx context.Context, what string) error {
+func (s *source) ask(ctx context.Context, what string) error {
 	s.mu.Lock()
 	s.asked = append(s.asked, what)
 	each := s.each
@@ -64,35 +66,35 @@ func (s *site) ask(ctx context.Context, what string) error {
 	return each(ctx, what)
 }
 
-func (s *site) Newest(ctx context.Context) ([]Node, bool, error) {
+func (s *source) Newest(ctx context.Context) ([]ironic.Node, bool, error) {
 	return slices.Clone(s.page), s.all, s.ask(ctx, "newest")
 }
 
-func (s *site) Flow(_ context.Context, whole bool) ([]State, error) {
-	return PollOrder(false, whole), nil
+func (s *source) Flow(_ context.Context, whole bool) ([]ironic.State, error) {
+	return ironic.PollOrder(false, whole), nil
 }
 
-func (s *site) List(ctx context.Context, state State) ([]Node, error) {
+func (s *source) List(ctx context.Context, state ironic.State) ([]ironic.Node, error) {
 	return s.lists[state], s.ask(ctx, string(state))
 }
 
-func (s *site) Node(ctx context.Context, key string) (Node, bool, error) {
+func (s *source) Node(ctx context.Context, key string) (ironic.Node, bool, error) {
 	n, found := s.nodes[key]
 	return n, found, s.ask(ctx, key)
 }
 
 // changed is a node with the stamp of a second.
-func changed(uuid string, state State, second int) Node {
-	return Node{UUID: uuid, State: state, ProvisionUpdatedAt: fmt.Sprintf("2026-08-01T00:00:%02d+00:00", second)}
+func changed(uuid string, state ironic.State, second int) ironic.Node {
+	return ironic.Node{UUID: uuid, State: state, ProvisionUpdatedAt: fmt.Sprintf("2026-08-01T00:00:%02d+00:00", second)}
 }
 
-func poller(t *testing.T, s Source, v View, change ...func(*PollerOptions)) *Poller {
+func poller(t *testing.T, s ironic.Source, v ironic.View, change ...func(*ironic.PollerOptions)) *ironic.Poller {
 	t.Helper()
-	opts := PollerOptions{AtOnce: 1}
+	opts := ironic.PollerOptions{AtOnce: 1}
 	for _, f := range change {
 		f(&opts)
 	}
-	p, err := NewPoller(s, v, opts)
+	p, err := ironic.NewPoller(s, v, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,15 +103,15 @@ func poller(t *testing.T, s Source, v View, change ...func(*PollerOptions)) *Pol
 
 // TestWhatAPollReads: the page of the newest changes alone, unless that cannot be enough.
 func TestWhatAPollReads(t *testing.T) {
-	page := func(newest, oldest int) []Node {
-		return []Node{changed("a", Deploying, newest), changed("b", Active, oldest)}
+	page := func(newest, oldest int) []ironic.Node {
+		return []ironic.Node{changed("a", ironic.Deploying, newest), changed("b", ironic.Active, oldest)}
 	}
-	null := Node{UUID: "never"}
+	null := ironic.Node{UUID: "never"}
 	for _, tt := range []struct {
 		name  string
-		polls func(s *site, v *view, at func(seconds int) string)
+		polls func(s *source, v *view, at func(seconds int) string)
 	}{
-		{"the first one reads all lists, then one a minute those of work", func(s *site, _ *view, at func(int) string) {
+		{"the first one reads all lists, then one a minute those of work", func(s *source, _ *view, at func(int) string) {
 			s.page = page(10, 5)
 			expect(t, at(0), "whole")
 			s.page = page(11, 6)
@@ -117,7 +119,7 @@ func TestWhatAPollReads(t *testing.T) {
 			expect(t, at(59), "newest")
 			expect(t, at(60), "busy")
 		}},
-		{"where nothing happens, one in two minutes", func(s *site, _ *view, at func(int) string) {
+		{"where nothing happens, one in two minutes", func(s *source, _ *view, at func(int) string) {
 			s.page = page(10, 5)
 			expect(t, at(0), "whole")
 			expect(t, at(119), "newest")
@@ -125,7 +127,7 @@ func TestWhatAPollReads(t *testing.T) {
 			expect(t, at(239), "newest")
 			expect(t, at(240), "busy")
 		}},
-		{"a page that does not reach back to the newest change before", func(s *site, _ *view, at func(int) string) {
+		{"a page that does not reach back to the newest change before", func(s *source, _ *view, at func(int) string) {
 			s.page = page(10, 5)
 			expect(t, at(0), "whole")
 			s.page = page(20, 9)
@@ -135,7 +137,7 @@ func TestWhatAPollReads(t *testing.T) {
 			s.page = page(40, 30) // others of that second may be cut off
 			expect(t, at(15), "busy")
 		}},
-		{"all nodes there are", func(s *site, _ *view, at func(int) string) {
+		{"all nodes there are", func(s *source, _ *view, at func(int) string) {
 			s.page, s.all = page(10, 5), true
 			expect(t, at(0), "all")
 			s.page = page(30, 20)
@@ -145,25 +147,25 @@ func TestWhatAPollReads(t *testing.T) {
 			s.page, s.all = page(40, 35), false
 			expect(t, at(105), "busy")
 		}},
-		{"a view that wants to know all", func(s *site, v *view, at func(int) string) {
+		{"a view that wants to know all", func(s *source, v *view, at func(int) string) {
 			s.page, v.whole = page(10, 5), true
 			expect(t, at(0), "whole")
 			expect(t, at(5), "whole")
 			v.whole = false
 			expect(t, at(10), "newest")
 		}},
-		{"nodes that never changed come last", func(s *site, _ *view, at func(int) string) {
-			s.page = []Node{changed("a", Active, 5), null}
+		{"nodes that never changed come last", func(s *source, _ *view, at func(int) string) {
+			s.page = []ironic.Node{changed("a", ironic.Active, 5), null}
 			expect(t, at(0), "whole")
-			s.page = []Node{changed("a", Active, 5), changed("b", Active, 7), null}
+			s.page = []ironic.Node{changed("a", ironic.Active, 5), changed("b", ironic.Active, 7), null}
 			expect(t, at(5), "newest")
 		}},
-		{"nodes that never changed come first: nothing is known", func(s *site, _ *view, at func(int) string) {
-			s.page = []Node{null, changed("a", Active, 5)}
+		{"nodes that never changed come first: nothing is known", func(s *source, _ *view, at func(int) string) {
+			s.page = []ironic.Node{null, changed("a", ironic.Active, 5)}
 			expect(t, at(0), "whole")
 			expect(t, at(5), "busy")
 		}},
-		{"after a failure", func(s *site, _ *view, at func(int) string) {
+		{"after a failure", func(s *source, _ *view, at func(int) string) {
 			s.page = page(10, 5)
 			expect(t, at(0), "whole")
 			s.each = func(context.Context, string) error { return errors.New("away") }
@@ -172,17 +174,17 @@ func TestWhatAPollReads(t *testing.T) {
 			expect(t, at(10), "whole")
 			expect(t, at(15), "newest")
 		}},
-		{"the clock is set back", func(s *site, _ *view, at func(int) string) {
+		{"the clock is set back", func(s *source, _ *view, at func(int) string) {
 			s.page = page(10, 5)
 			expect(t, at(50), "whole")
 			expect(t, at(40), "busy")
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, v := &site{}, &view{}
+			s, v := &source{}, &view{}
 			now := time.Time{}
 			start := time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
-			p := poller(t, s, v, func(o *PollerOptions) { o.Now = func() time.Time { return now } })
+			p := poller(t, s, v, func(o *ironic.PollerOptions) { o.Now = func() time.Time { return now } })
 			tt.polls(s, v, func(seconds int) string {
 				now, s.asked = start.Add(time.Duration(seconds)*time.Second), nil
 				if p.PollOnce(t.Context()) != nil {
@@ -202,16 +204,16 @@ func expect(t *testing.T, got, want string) {
 }
 
 // shape names what a poll has read; "?" with what it was if the observation says otherwise.
-func shape(o Observation, asked []string) string {
+func shape(o ironic.Observation, asked []string) string {
 	lists := len(asked) - 1
 	switch {
 	case lists == 0 && !o.Listed && !o.Whole:
 		return "newest"
 	case lists == 0 && o.Listed && o.Whole:
 		return "all"
-	case lists == len(PollOrder(false, false)) && o.Listed && !o.Whole:
+	case lists == len(ironic.PollOrder(false, false)) && o.Listed && !o.Whole:
 		return "busy"
-	case lists == len(PollOrder(false, true)) && o.Listed && o.Whole:
+	case lists == len(ironic.PollOrder(false, true)) && o.Listed && o.Whole:
 		return "whole"
 	}
 	return fmt.Sprintf("? %v listed %v whole %v", asked, o.Listed, o.Whole)
@@ -219,20 +221,20 @@ func shape(o Observation, asked []string) string {
 
 // A node that moves on while a poll reads is met again further down, and what it was last is what it is.
 func TestTheLastObservationWins(t *testing.T) {
-	s := &site{
-		page:  []Node{changed("a", Deploying, 5), changed("idle", Available, 4)},
-		lists: map[State][]Node{Deploying: {changed("b", Deploying, 3)}, DeployWait: {changed("a", DeployWait, 6), changed("b", DeployWait, 6)}},
-		nodes: map[string]Node{"c": {UUID: "c", State: Active}},
+	s := &source{
+		page:  []ironic.Node{changed("a", ironic.Deploying, 5), changed("idle", ironic.Available, 4)},
+		lists: map[ironic.State][]ironic.Node{ironic.Deploying: {changed("b", ironic.Deploying, 3)}, ironic.DeployWait: {changed("a", ironic.DeployWait, 6), changed("b", ironic.DeployWait, 6)}},
+		nodes: map[string]ironic.Node{"c": {UUID: "c", State: ironic.Active}},
 	}
 	v := &view{fetch: []string{"c", "nobody"}}
-	if err := poller(t, s, v, func(o *PollerOptions) { o.Now = func() time.Time { return time.Time{} } }).PollOnce(t.Context()); err != nil {
+	if err := poller(t, s, v, func(o *ironic.PollerOptions) { o.Now = func() time.Time { return time.Time{} } }).PollOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := Observation{
-		Mark: Mark{Seq: 1}, Listed: true, Whole: true,
-		Nodes: []Node{changed("a", DeployWait, 6), changed("idle", Available, 4), changed("b", DeployWait, 6)},
-		Fetched: []NodeObservation{
-			{Key: "c", Mark: Mark{Seq: 2}, Found: true, Node: Node{UUID: "c", State: Active}}, {Key: "nobody", Mark: Mark{Seq: 3}},
+	want := ironic.Observation{
+		Mark: ironic.Mark{Seq: 1}, Listed: true, Whole: true,
+		Nodes: []ironic.Node{changed("a", ironic.DeployWait, 6), changed("idle", ironic.Available, 4), changed("b", ironic.DeployWait, 6)},
+		Fetched: []ironic.NodeObservation{
+			{Key: "c", Mark: ironic.Mark{Seq: 2}, Found: true, Node: ironic.Node{UUID: "c", State: ironic.Active}}, {Key: "nobody", Mark: ironic.Mark{Seq: 3}},
 		},
 	}
 	if diff := cmp.Diff(want, v.last(t)); diff != "" {
@@ -243,7 +245,7 @@ func TestTheLastObservationWins(t *testing.T) {
 // TestWhatFailsAPoll: the page or a list, and not a fetch.
 func TestWhatFailsAPoll(t *testing.T) {
 	for what, fails := range map[string]bool{"newest": true, "deleting": true, "error": true, "m1": false, "": false} {
-		s := &site{each: func(_ context.Context, asked string) error {
+		s := &source{each: func(_ context.Context, asked string) error {
 			if asked == what {
 				return errors.New("away")
 			}
@@ -268,7 +270,7 @@ func TestWhatFailsAPoll(t *testing.T) {
 
 func TestAPollIsBoundedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &site{each: func(ctx context.Context, _ string) error { // each answer takes 4 s
+		s := &source{each: func(ctx context.Context, _ string) error { // each answer takes 4 s
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -278,7 +280,7 @@ func TestAPollIsBoundedInTime(t *testing.T) {
 		}}
 		v := &view{}
 		start := time.Now()
-		err := poller(t, s, v, func(o *PollerOptions) { o.Timeout = 10 * time.Second }).PollOnce(t.Context())
+		err := poller(t, s, v, func(o *ironic.PollerOptions) { o.Timeout = 10 * time.Second }).PollOnce(t.Context())
 		if took := time.Since(start); took != 10*time.Second || err == nil || !strings.HasPrefix(err.Error(), "the poll was not finished within 10s: ") {
 			t.Errorf("%v after %v", err, took)
 		}
@@ -291,7 +293,7 @@ func TestAPollIsBoundedInTime(t *testing.T) {
 // The poll is old by the time that it is observed, so fetches take no longer than a pause.
 func TestSlowFetchesDoNotAgeAPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &site{all: true, nodes: map[string]Node{"w1": {}, "w2": {}, "w3": {}}, each: func(ctx context.Context, what string) error {
+		s := &source{all: true, nodes: map[string]ironic.Node{"w1": {}, "w2": {}, "w3": {}}, each: func(ctx context.Context, what string) error {
 			if what == "w2" {
 				<-ctx.Done()
 			}
@@ -299,7 +301,7 @@ func TestSlowFetchesDoNotAgeAPoll(t *testing.T) {
 		}}
 		v := &view{fetch: []string{"w1", "w2", "w3"}}
 		start := time.Now()
-		if err := poller(t, s, v, func(o *PollerOptions) { o.Interval = 3 * time.Second }).PollOnce(t.Context()); err != nil {
+		if err := poller(t, s, v, func(o *ironic.PollerOptions) { o.Interval = 3 * time.Second }).PollOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if took, got := time.Since(start), v.last(t).Fetched; took != 3*time.Second || len(got) != 1 || got[0].Key != "w1" {
@@ -308,4 +310,32 @@ func TestSlowFetchesDoNotAgeAPoll(t *testing.T) {
 	})
 }
 
-var _ Source = (*Client)(nil)
+// A poll of a slow Ironic takes as long as the longest row of lists, not as all of them: what a node passes through is
+// read in that order, everything else side by side, four at once.
+func TestKindsOfWorkAreReadSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		asked, begun := map[string]time.Duration{}, time.Now()
+		s := &source{each: func(_ context.Context, what string) error {
+			mu.Lock()
+			asked[what] = time.Since(begun) / time.Second
+			mu.Unlock()
+			if what != "newest" {
+				pass(time.Second)
+			}
+			return nil
+		}}
+		if err := poller(t, s, &view{}, func(o *ironic.PollerOptions) { o.AtOnce = 0 }).PollOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]time.Duration{
+			"newest": 0, "deleting": 0, "cleaning": 1, "clean wait": 2, "clean hold": 3, "clean failed": 4, "error": 5,
+			"inspecting": 0, "inspect wait": 1, "inspect failed": 2, "deploying": 0, "wait call-back": 1, "deploy hold": 2, "deploy failed": 3,
+			"rescuing": 0, "rescue wait": 1, "rescue failed": 2, "unrescuing": 3, "unrescue failed": 4,
+			"servicing": 3, "service wait": 4, "service hold": 5, "service failed": 6,
+		}
+		if diff := cmp.Diff(want, asked); diff != "" {
+			t.Errorf("after how many seconds each list is read (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,4 +1,4 @@
-package ironic
+package ironic_test
 
 import (
 	"bytes"
@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // running starts Run in a bubble and stops it when the test is over.
-func running(t *testing.T, p *Poller) (stop func()) {
+func running(t *testing.T, p *ironic.Poller) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -34,7 +36,7 @@ type stamps struct {
 	begins []time.Duration
 }
 
-func (s *stamps) Begin(now time.Time) Mark {
+func (s *stamps) Begin(now time.Time) ironic.Mark {
 	s.begins = append(s.begins, now.Sub(s.start))
 	return s.view.Begin(now)
 }
@@ -61,7 +63,7 @@ func TestRunPollsAtOnceAndThenByInterval(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			v := &stamps{start: time.Now()}
-			p := poller(t, client(t, newWire()), v, func(o *PollerOptions) {
+			p := poller(t, &source{all: true}, v, func(o *ironic.PollerOptions) {
 				o.Interval, o.Jitter = 10*time.Second, func() float64 { return tt.jitter }
 			})
 			stop := running(t, p)
@@ -78,7 +80,7 @@ func TestRunPollsAtOnceAndThenByInterval(t *testing.T) {
 func TestAnotherPaceHoldsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &stamps{start: time.Now()}
-		p := poller(t, client(t, newWire()), v, func(o *PollerOptions) { o.Interval = time.Minute })
+		p := poller(t, &source{all: true}, v, func(o *ironic.PollerOptions) { o.Interval = time.Minute })
 		stop := running(t, p)
 		pass(10 * time.Second)
 		p.Pace(5*time.Second, time.Minute)
@@ -100,8 +102,8 @@ func TestRunHurriesWhileSomebodyWaits(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			v := &stamps{view: view{hurries: true}, start: time.Now()}
-			s := &site{all: true, each: func(context.Context, string) error { pass(took); return nil }}
-			stop := running(t, poller(t, s, v, func(o *PollerOptions) { o.Interval = 10 * time.Second }))
+			s := &source{all: true, each: func(context.Context, string) error { pass(took); return nil }}
+			stop := running(t, poller(t, s, v, func(o *ironic.PollerOptions) { o.Interval = 10 * time.Second }))
 			pass(7 * time.Second)
 			stop()
 			if diff := cmp.Diff(want, v.begins); diff != "" {
@@ -117,9 +119,9 @@ type phase struct {
 	err   error
 }
 
-func phases(list ...phase) *site {
+func phases(list ...phase) *source {
 	start := time.Now()
-	return &site{all: true, each: func(context.Context, string) error {
+	return &source{all: true, each: func(context.Context, string) error {
 		for _, p := range list {
 			if time.Since(start) < p.until {
 				return p.err
@@ -134,17 +136,17 @@ func TestRunEndsPromptly(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			v := &view{}
-			source := Source(client(t, newWire()))
+			s := &source{all: true}
 			switch when {
 			case "before":
 				cancel()
 			case "in a request":
-				source = &site{each: func(context.Context, string) error { cancel(); return ctx.Err() }}
+				s = &source{each: func(context.Context, string) error { cancel(); return ctx.Err() }}
 			case "in a pause":
 				go func() { pass(time.Second); cancel() }()
 			}
 			var log bytes.Buffer
-			p := poller(t, source, v, func(o *PollerOptions) { o.Interval, o.Log = time.Hour, slog.New(slog.NewTextHandler(&log, nil)) })
+			p := poller(t, s, v, func(o *ironic.PollerOptions) { o.Interval, o.Log = time.Hour, slog.New(slog.NewTextHandler(&log, nil)) })
 			start := time.Now()
 			if err := p.Run(ctx); err != nil || time.Since(start) > time.Second {
 				t.Errorf("%s: %v after %v", when, err, time.Since(start))
@@ -160,12 +162,12 @@ func TestRunEndsPromptly(t *testing.T) {
 func TestRunLogsChangesAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		source := phases(
+		s := phases(
 			phase{35 * time.Second, nil},
-			phase{135 * time.Second, &RequestError{Cause: CauseUnreachable, What: "GET /v1", Err: errors.New("refused")}},
-			phase{235 * time.Second, &RequestError{Cause: CauseServer, What: "GET /v1", Status: 500}},
+			phase{135 * time.Second, &ironic.RequestError{Cause: ironic.CauseUnreachable, What: "GET /v1", Err: errors.New("refused")}},
+			phase{235 * time.Second, &ironic.RequestError{Cause: ironic.CauseServer, What: "GET /v1", Status: 500}},
 		)
-		p := poller(t, source, &view{}, func(o *PollerOptions) {
+		p := poller(t, s, &view{}, func(o *ironic.PollerOptions) {
 			o.Interval = 10 * time.Second
 			o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 				if a.Key == slog.TimeKey {

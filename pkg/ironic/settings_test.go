@@ -1,10 +1,12 @@
-package ironic
+package ironic_test
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 func TestEndpoint(t *testing.T) {
@@ -32,8 +34,8 @@ func TestEndpoint(t *testing.T) {
 		"http://user:SECRET@ir onic/v1": "error: is not a URL",
 		"ftp://user:SECRET@ironic":      "error: must begin with http",
 	} {
-		w := newWire()
-		c, err := NewClient(Settings{Endpoint: in, Transport: w})
+		f := newFake(t, 0)
+		c, err := ironic.NewClient(ironic.Settings{Endpoint: in, Transport: f})
 		if reason, ok := strings.CutPrefix(want, "error: "); ok {
 			if err == nil || !strings.HasPrefix(err.Error(), "IRONIC_ENDPOINT: ") || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "SECRET") {
 				t.Errorf("%q: %v, want %s", in, err, want)
@@ -45,7 +47,7 @@ func TestEndpoint(t *testing.T) {
 			continue
 		}
 		_, _ = c.Flow(t.Context(), false)
-		if got := w.log[0].URL.String(); got != want {
+		if got := f.log[0].URL.String(); got != want {
 			t.Errorf("%q asks %s, want %s", in, got, want)
 		}
 	}
@@ -68,7 +70,7 @@ func TestCredentials(t *testing.T) {
 		{"directory empty", files{}, "http://h", "error: ironic/username"},
 		{"username empty", files{"username": " \n", "password": "secret"}, "http://h", "error: ironic/username is empty"},
 		{"password empty", files{"username": "bmo", "password": ""}, "http://h", "error: ironic/password is empty"},
-		{"password huge", files{"username": "bmo", "password": strings.Repeat("x", maxSecretBytes+1)}, "http://h", "error: longer than"},
+		{"password huge", files{"username": "bmo", "password": strings.Repeat("x", ironic.MaxSecretBytes+1)}, "http://h", "error: longer than"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -80,8 +82,8 @@ func TestCredentials(t *testing.T) {
 			for name, text := range tt.files {
 				writeFile(t, filepath.Join(root, "ironic", name), text)
 			}
-			w := newWire(row("a", Deploying))
-			c, err := NewClient(Settings{Endpoint: tt.endpoint, AuthRootDir: root, Transport: w})
+			f := newFake(t, 0, node("a", ironic.Deploying))
+			c, err := ironic.NewClient(ironic.Settings{Endpoint: tt.endpoint, AuthRootDir: root, Transport: f})
 			if reason, ok := strings.CutPrefix(tt.want, "error: "); ok {
 				if err == nil || !strings.Contains(err.Error(), reason) || !strings.HasPrefix(err.Error(), "METAL3_AUTH_ROOT_DIR: ") {
 					t.Fatalf("got %v, want %s", err, tt.want)
@@ -92,7 +94,7 @@ func TestCredentials(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustFind(t, c, "a")
-			for _, r := range w.log {
+			for _, r := range f.log {
 				user, password, ok := r.BasicAuth()
 				if got := user + ":" + password; ok != (tt.want != "") || (ok && got != tt.want) {
 					t.Errorf("%s carries %q, want %q", r.URL, got, tt.want)

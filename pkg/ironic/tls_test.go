@@ -1,4 +1,4 @@
-package ironic
+package ironic_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // selfSigned writes a certificate which is its own authority, and its key.
@@ -29,7 +30,7 @@ func selfSigned(t *testing.T, dir, name string) (certFile, keyFile string) {
 // tlsIronic serves the fake over TLS; with a client authority it wants to see the client's certificate.
 func tlsIronic(t *testing.T, clientCA string) (endpoint, caFile string) {
 	t.Helper()
-	srv := httptest.NewUnstartedServer(newWire(row("a", Deploying)))
+	srv := httptest.NewUnstartedServer(newFake(t, 0, node("a", ironic.Deploying)))
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if clientCA != "" {
 		pool := x509.NewCertPool()
@@ -53,31 +54,31 @@ func TestTLSAsBMOReadsIt(t *testing.T) {
 
 	for _, tt := range []struct {
 		name string
-		s    Settings
+		s    ironic.Settings
 		want string // "" works; else what the error of the first request holds
 	}{
-		{"CA", Settings{Endpoint: open, CACertFile: openCA}, ""},
-		{"CA and a client certificate that nobody wants", Settings{Endpoint: open, CACertFile: openCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
-		{"another CA", Settings{Endpoint: open, CACertFile: cert}, "certificate"},
-		{"CA file missing: system's authorities", Settings{Endpoint: open, CACertFile: missing}, "certificate"},
-		{"no CA", Settings{Endpoint: open}, "certificate"},
-		{"insecure", Settings{Endpoint: open, Insecure: true}, ""},
-		{"insecure with another CA", Settings{Endpoint: open, CACertFile: cert, Insecure: true}, ""},
-		{"client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
-		{"less than the least version of TLS", Settings{Endpoint: mutual, Insecure: true, MinTLS: tls.VersionTLS13}, "protocol version"},
-		{"client certificate missing", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: missing, ClientPrivateKeyFile: missing}, "handshake failure"},
-		{"another client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: otherCert, ClientPrivateKeyFile: otherKey}, "certificate"},
-		{"plain HTTP to a TLS port", Settings{Endpoint: strings.Replace(open, "https", "http", 1)}, "400"},
+		{"CA", ironic.Settings{Endpoint: open, CACertFile: openCA}, ""},
+		{"CA and a client certificate that nobody wants", ironic.Settings{Endpoint: open, CACertFile: openCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
+		{"another CA", ironic.Settings{Endpoint: open, CACertFile: cert}, "certificate"},
+		{"CA file missing: system's authorities", ironic.Settings{Endpoint: open, CACertFile: missing}, "certificate"},
+		{"no CA", ironic.Settings{Endpoint: open}, "certificate"},
+		{"insecure", ironic.Settings{Endpoint: open, Insecure: true}, ""},
+		{"insecure with another CA", ironic.Settings{Endpoint: open, CACertFile: cert, Insecure: true}, ""},
+		{"client certificate", ironic.Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
+		{"less than the least version of TLS", ironic.Settings{Endpoint: mutual, Insecure: true, MinTLS: tls.VersionTLS13}, "protocol version"},
+		{"client certificate missing", ironic.Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: missing, ClientPrivateKeyFile: missing}, "handshake failure"},
+		{"another client certificate", ironic.Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: otherCert, ClientPrivateKeyFile: otherKey}, "certificate"},
+		{"plain HTTP to a TLS port", ironic.Settings{Endpoint: strings.Replace(open, "https", "http", 1)}, "400"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := NewClient(tt.s)
+			c, err := ironic.NewClient(tt.s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer c.Close()
 			n, ok, err := c.Node(t.Context(), "a")
 			if tt.want == "" {
-				if err != nil || !ok || n.State != Deploying {
+				if err != nil || !ok || n.State != ironic.Deploying {
 					t.Errorf("got %+v, %v, %v", n, ok, err)
 				}
 			} else if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -91,7 +92,7 @@ func TestClientCertificateIsReadAgainAtEachHandshake(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := selfSigned(t, dir, "bmo")
 	endpoint, ca := tlsIronic(t, cert)
-	c, err := NewClient(Settings{Endpoint: endpoint, CACertFile: ca, ClientCertFile: cert, ClientPrivateKeyFile: key})
+	c, err := ironic.NewClient(ironic.Settings{Endpoint: endpoint, CACertFile: ca, ClientCertFile: cert, ClientPrivateKeyFile: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestClientCertificateIsReadAgainAtEachHandshake(t *testing.T) {
 	good := readFile(t, cert)
 	writeFile(t, cert, "broken")
 	c.Close() // the next request shakes hands anew
-	if _, _, err := c.Node(t.Context(), "a"); CauseOf(err) != CauseUnreachable || !strings.Contains(err.Error(), cert) {
+	if _, _, err := c.Node(t.Context(), "a"); ironic.CauseOf(err) != ironic.CauseUnreachable || !strings.Contains(err.Error(), cert) {
 		t.Errorf("got %v, want an error that names %s", err, cert)
 	}
 	writeFile(t, cert, good)
@@ -112,12 +113,12 @@ func TestARenewedCANeedsNoRestart(t *testing.T) {
 	good := readFile(t, ca)
 	other, _ := selfSigned(t, t.TempDir(), "other")
 	writeFile(t, ca, readFile(t, other))
-	c, err := NewClient(Settings{Endpoint: endpoint, CACertFile: ca})
+	c, err := ironic.NewClient(ironic.Settings{Endpoint: endpoint, CACertFile: ca})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, _, err := c.Node(t.Context(), "a"); CauseOf(err) != CauseUnreachable {
+	if _, _, err := c.Node(t.Context(), "a"); ironic.CauseOf(err) != ironic.CauseUnreachable {
 		t.Fatalf("got %v, want no trust", err)
 	}
 	writeFile(t, ca, "half a fi")
@@ -136,32 +137,32 @@ func TestBrokenCertificatesAreErrorsAtTheStart(t *testing.T) {
 	writeFile(t, junk, "no PEM")
 	for _, tt := range []struct {
 		name           string
-		s              Settings
+		s              ironic.Settings
 		variable, file string
 	}{
-		{"CA is junk", Settings{CACertFile: junk}, "IRONIC_CACERT_FILE", junk},
-		{"CA is a directory", Settings{CACertFile: dir}, "IRONIC_CACERT_FILE", dir},
-		{"CA below a file", Settings{CACertFile: below}, "IRONIC_CACERT_FILE", below},
-		{"certificate alone", Settings{ClientCertFile: cert}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", cert},
-		{"key missing", Settings{ClientCertFile: cert, ClientPrivateKeyFile: missing}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", missing},
-		{"certificate missing", Settings{ClientCertFile: missing, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", missing},
-		{"certificate below a file", Settings{ClientCertFile: below, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", below},
-		{"key below a file", Settings{ClientCertFile: cert, ClientPrivateKeyFile: below}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", below},
-		{"key of another", Settings{ClientCertFile: cert, ClientPrivateKeyFile: otherKey}, "IRONIC_CLIENT_CERT_FILE", otherKey},
-		{"certificate is junk", Settings{ClientCertFile: junk, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", junk},
+		{"CA is junk", ironic.Settings{CACertFile: junk}, "IRONIC_CACERT_FILE", junk},
+		{"CA is a directory", ironic.Settings{CACertFile: dir}, "IRONIC_CACERT_FILE", dir},
+		{"CA below a file", ironic.Settings{CACertFile: below}, "IRONIC_CACERT_FILE", below},
+		{"certificate alone", ironic.Settings{ClientCertFile: cert}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", cert},
+		{"key missing", ironic.Settings{ClientCertFile: cert, ClientPrivateKeyFile: missing}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", missing},
+		{"certificate missing", ironic.Settings{ClientCertFile: missing, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", missing},
+		{"certificate below a file", ironic.Settings{ClientCertFile: below, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", below},
+		{"key below a file", ironic.Settings{ClientCertFile: cert, ClientPrivateKeyFile: below}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", below},
+		{"key of another", ironic.Settings{ClientCertFile: cert, ClientPrivateKeyFile: otherKey}, "IRONIC_CLIENT_CERT_FILE", otherKey},
+		{"certificate is junk", ironic.Settings{ClientCertFile: junk, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", junk},
 	} {
 		tt.s.Endpoint = "https://h"
-		if _, err := NewClient(tt.s); err == nil || !strings.Contains(err.Error(), tt.variable) || !strings.Contains(err.Error(), tt.file) {
+		if _, err := ironic.NewClient(tt.s); err == nil || !strings.Contains(err.Error(), tt.variable) || !strings.Contains(err.Error(), tt.file) {
 			t.Errorf("%s: got %v, want an error that names %s and %s", tt.name, err, tt.variable, tt.file)
 		}
 	}
 }
 
 func TestAMissingCAFileIsSaidUnlessItIsTheDefault(t *testing.T) {
-	for file, want := range map[string]bool{"/nowhere/ca.crt": true, "": false, DefaultCACertFile: false} {
+	for file, want := range map[string]bool{"/nowhere/ca.crt": true, "": false, ironic.DefaultCACertFile: false} {
 		var out bytes.Buffer
-		s := Settings{Endpoint: "https://h", CACertFile: file, Log: slog.New(slog.NewTextHandler(&out, nil))}
-		if _, err := NewClient(s); err != nil {
+		s := ironic.Settings{Endpoint: "https://h", CACertFile: file, Log: slog.New(slog.NewTextHandler(&out, nil))}
+		if _, err := ironic.NewClient(s); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(out.String(), "IRONIC_CACERT_FILE"); got != want {
