@@ -34,21 +34,21 @@ func TestAnswersAreNotAddedTo(t *testing.T) {
 		says := func(fake http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cutWith(w, r, row.text) })
 		}
-		playWired(t, options{limit: 1, nodes: 1}, says, func(w *wired) {
-			w.letIn()
+		play(t, options{limit: 1, nodes: 1, behind: says}, func(s *stage) {
+			s.letIn()
 			for _, ask := range []string{
 				getText("/v1/nodes"), requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]"),
-				w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive),
+				s.putText(0, ironic.TargetAbort), s.putText(0, ironic.TargetActive),
 			} {
 				method, _, _ := strings.Cut(ask, " ")
-				c := w.call(ask)
+				c := s.call(ask)
 				resp, body, err := c.answer(method)
 				if err != nil {
-					w.Errorf("%s, %q: %v", method, row.text, err)
+					s.Errorf("%s, %q: %v", method, row.text, err)
 					continue
 				}
 				if diff := cmp.Diff(row.header, resp.Header); diff != "" || body != row.body || !strings.Contains(row.text, " "+resp.Status[:3]+" ") {
-					w.Errorf("%s, %q: %s %q (-want +got):\n%s", method, row.text, resp.Status, body, diff)
+					s.Errorf("%s, %q: %s %q (-want +got):\n%s", method, row.text, resp.Status, body, diff)
 				}
 				_ = c.Close()
 				synctest.Wait() // until the connection to Ironic is known to be closed

@@ -19,11 +19,11 @@ const chunked = "Transfer-Encoding: chunked"
 // A body that a client breaks is the client's error: 400, no failure of Ironic's, and no
 // line of the log.
 func TestABrokenBodyIsTheClientsError(t *testing.T) {
-	put := func(w *wired) string { return w.provision(0) }
-	other := func(*wired) string { return "/v1/nodes/x/maintenance" }
+	put := func(s *stage) string { return s.provision(0) }
+	other := func(*stage) string { return "/v1/nodes/x/maintenance" }
 	for _, row := range []struct {
 		name  string
-		path  func(w *wired) string
+		path  func(s *stage) string
 		text  func(path string) string
 		close bool // the client closes its sending side after the text
 	}{
@@ -37,11 +37,11 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			log := &journal{}
-			playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, nil, func(w *wired) {
-				w.letIn()
-				before := w.gate.Stats().Failed
+			play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
+				s.letIn()
+				before := s.gate.Stats().Failed
 				for range 3 {
-					c := w.call(row.text(row.path(w)))
+					c := s.call(row.text(row.path(s)))
 					if row.close {
 						c.closeWrite()
 					}
@@ -53,20 +53,20 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 						t.Errorf("%s %s", resp.Status, body)
 					}
 					_ = c.Close()
-					w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+					s.ask(getText("/v1/nodes"), http.StatusOK, 0)
 				}
 				synctest.Wait()
-				if got := w.gate.Stats().Failed; got != before {
+				if got := s.gate.Stats().Failed; got != before {
 					t.Errorf("%d failures of Ironic's are counted", got-before)
 				}
 				for _, level := range []string{"ERROR", "WARN", "INFO"} {
 					log.want(t, level, 0)
 				}
-				if w.state(0) != ironic.Available {
-					t.Errorf("the node is %s", w.state(0))
+				if s.state(0) != ironic.Available {
+					t.Errorf("the node is %s", s.state(0))
 				}
-				w.occupied(0)
-				w.roomIsFree()
+				s.occupied(0)
+				s.roomIsFree()
 			})
 		})
 	}

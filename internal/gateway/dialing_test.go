@@ -17,8 +17,8 @@ import (
 )
 
 // dialSlowly makes connections to Ironic take a while: a handshake on a bad line.
-func (w *wired) dialSlowly(d time.Duration) {
-	w.back.dialing = func(context.Context) error {
+func (s *stage) dialSlowly(d time.Duration) {
+	s.back.dialing = func(context.Context) error {
 		<-time.After(d)
 		return nil
 	}
@@ -26,20 +26,20 @@ func (w *wired) dialSlowly(d time.Duration) {
 
 // notSent wants nothing left of a PUT a good while later, and the node free to be
 // asked for again.
-func (w *wired) notSent() {
-	w.Helper()
+func (s *stage) notSent() {
+	s.Helper()
 	<-time.After(time.Minute)
-	w.poll()
-	if w.state(0) != ironic.Available {
-		w.Errorf("it was sent: the node is %s", w.state(0))
+	s.poll()
+	if s.state(0) != ironic.Available {
+		s.Errorf("it was sent: the node is %s", s.state(0))
 	}
-	if slots := w.controller.Status(time.Now()).Slots.Total; slots.Occupied != 0 || slots.Waiting != 0 {
-		w.Errorf("left of it: %+v", slots)
+	if slots := s.controller.Status(time.Now()).Slots.Total; slots.Occupied != 0 || slots.Waiting != 0 {
+		s.Errorf("left of it: %+v", slots)
 	}
-	w.roomIsFree()
-	w.back.dialing, w.back.wrap = nil, nil
-	w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
-	w.occupied(1)
+	s.roomIsFree()
+	s.back.dialing, s.back.wrap = nil, nil
+	s.ask(s.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
+	s.occupied(1)
 }
 
 // deadConn breaks at the first write after kill.
@@ -69,30 +69,30 @@ func TestWhatIsNotDialedInTimeIsNotSent(t *testing.T) {
 		"again, its client goes": {5 * time.Second, true, true, 0},
 		"again, too late":        {maxAge + time.Second, false, true, http.StatusConflict},
 	} {
-		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-			w.letIn()
+		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+			s.letIn()
 			if row.kept {
 				var kill atomic.Bool
-				w.back.wrap = func(_ int64, near net.Conn) net.Conn { return deadConn{near, &kill} }
-				w.ask(getText("/v1/nodes"), http.StatusOK, 0) // makes it
-				w.back.wrap = nil
+				s.back.wrap = func(_ int64, near net.Conn) net.Conn { return deadConn{near, &kill} }
+				s.ask(getText("/v1/nodes"), http.StatusOK, 0) // makes it
+				s.back.wrap = nil
 				kill.Store(true)
 			}
-			w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
+			s.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
 			if row.dialing > 0 {
-				w.dialSlowly(row.dialing)
+				s.dialSlowly(row.dialing)
 			}
-			c := w.call(w.putText(0, ironic.TargetActive))
+			c := s.call(s.putText(0, ironic.TargetActive))
 			if row.leaves {
 				<-time.After(time.Second)
-				w.occupied(1) // it has its yes
+				s.occupied(1) // it has its yes
 				_ = c.Close()
 				synctest.Wait()
-				w.occupied(0)
+				s.occupied(0)
 			} else if got := c.want(row.status, maxAge).Header.Get(reasonHeader); (got == "starting") != (row.status == http.StatusConflict) {
-				w.Errorf("%s: refused for %q", what, got)
+				s.Errorf("%s: refused for %q", what, got)
 			}
-			w.notSent()
+			s.notSent()
 		})
 	}
 }
@@ -105,31 +105,31 @@ func TestAYesCountsFromTheFirstByte(t *testing.T) {
 	neither := func(http.Handler) http.Handler { // no yes and no error: the lease is left to its time
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) })
 	}
-	playWired(t, options{limit: 1, nodes: 1}, neither, func(w *wired) {
-		w.letIn()
-		w.dialSlowly(15 * time.Second)
-		w.ask(w.putText(0, ironic.TargetActive), http.StatusSeeOther, 15*time.Second)
-		w.pass(leaseTTL - time.Second)
-		w.occupied(1)
-		w.pass(2 * time.Second)
-		w.occupied(0)
+	play(t, options{limit: 1, nodes: 1, behind: neither}, func(s *stage) {
+		s.letIn()
+		s.dialSlowly(15 * time.Second)
+		s.ask(s.putText(0, ironic.TargetActive), http.StatusSeeOther, 15*time.Second)
+		s.pass(leaseTTL - time.Second)
+		s.occupied(1)
+		s.pass(2 * time.Second)
+		s.occupied(0)
 	})
 }
 
 // After the first byte it is waited for, whether its client is there or not: it may have begun.
 func TestWhoGoesAfterTheFirstByteIsNotGivenUp(t *testing.T) {
 	log := &journal{}
-	playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, nil, func(w *wired) {
-		w.letIn()
-		w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 10 * time.Second, Requests: "put"})
-		c := w.call(w.putText(0, ironic.TargetActive))
+	play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
+		s.letIn()
+		s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 10 * time.Second, Requests: "put"})
+		c := s.call(s.putText(0, ironic.TargetActive))
 		<-time.After(time.Second)
 		_ = c.Close()
 		<-time.After(10 * time.Second)
-		if w.state(0) != ironic.Deploying {
-			t.Errorf("it was cut off: the node is %s", w.state(0))
+		if s.state(0) != ironic.Deploying {
+			t.Errorf("it was cut off: the node is %s", s.state(0))
 		}
-		w.occupied(1)
+		s.occupied(1)
 		log.want(t, "WARN", 0)
 	})
 }

@@ -18,10 +18,10 @@ var free = map[ironic.Target]ironic.State{
 
 func TestAFreeTargetIsNotRefusedForBeingSlow(t *testing.T) {
 	for target, state := range free {
-		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
-			text := w.putText(0, target)
+		play(t, options{limit: 1, nodes: 2, state: state}, func(s *stage) {
+			text := s.putText(0, target)
 			head, body, _ := strings.Cut(text, "\r\n\r\n")
-			c := w.call(head + "\r\n\r\n" + body[:3])
+			c := s.call(head + "\r\n\r\n" + body[:3])
 			<-time.After(maxAge + 2*time.Second)
 			c.write(body[3:])
 			c.notOurs(string(target))
@@ -79,9 +79,9 @@ func TestAFreeTargetAsksNobody(t *testing.T) {
 			path, body string
 			reads      int
 		}{{path, abort, 0}, {path + "?target=abort", "", 0}, {path, long, 0}, {path, long + " ", 1}} {
-			before, _ := s.wire.sent()
+			before := s.asked(http.MethodPut)
 			s.do(newRequest(http.MethodPut, row.path, row.body))
-			if puts, gets := s.wire.sent(); puts != before+1 || gets != row.reads {
+			if puts, gets := s.asked(http.MethodPut), s.asked(http.MethodGet); puts != before+1 || gets != row.reads {
 				t.Errorf("%d bytes: %d PUTs and %d reads reached Ironic, want 1 and %d", len(row.body), puts-before, gets, row.reads)
 			}
 		}

@@ -36,16 +36,16 @@ func TestUnholdTakesASlotAboveTheLimit(t *testing.T) {
 
 // What comes too late is not sent, and its host has no place in the queue.
 func TestTooOldIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 2}, nil, func(w *wired) {
-		w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
-		head, body, _ := strings.Cut(w.putText(1, ironic.TargetActive), "\r\n\r\n")
-		c := w.call(head + "\r\n\r\n" + body[:3])
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.ask(s.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
+		head, body, _ := strings.Cut(s.putText(1, ironic.TargetActive), "\r\n\r\n")
+		c := s.call(head + "\r\n\r\n" + body[:3])
 		<-time.After(maxAge + time.Second)
 		c.write(body[3:])
 		if got := c.want(http.StatusConflict, 0).Header.Get(reasonHeader); got != string(api.ReasonStarting) {
 			t.Errorf("refused for %q", got)
 		}
-		if gated, waiting := w.gate.Stats().Gated, w.waiting(); gated != 1 || waiting != 0 {
+		if gated, waiting := s.gate.Stats().Gated, s.waiting(); gated != 1 || waiting != 0 {
 			t.Errorf("%d gated, %d wait; want the first alone", gated, waiting)
 		}
 	})
@@ -100,7 +100,7 @@ func TestWhatCannotBeReadSurelyIsRefused(t *testing.T) {
 				t.Errorf("%s: %s", path, got.Body)
 			}
 		}
-		if puts, _ := s.wire.sent(); puts != 0 || s.state(0) != ironic.Available {
+		if puts := s.asked(http.MethodPut); puts != 0 || s.state(0) != ironic.Available {
 			t.Errorf("%d PUTs, node %s", puts, s.state(0))
 		}
 	})

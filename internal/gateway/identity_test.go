@@ -43,7 +43,7 @@ func TestNameAndUUIDAreOneHost(t *testing.T) {
 		s.occupied(1)
 		s.do(putRequest("metal3%7Ehost-a", ironic.TargetActive)).want(http.StatusConflict) // locked, says Ironic
 		s.put(0, ironic.TargetActive).want(http.StatusConflict)
-		if puts, _ := s.wire.sent(); puts != 3 {
+		if puts := s.asked(http.MethodPut); puts != 3 {
 			t.Errorf("%d PUTs reached Ironic, want 3: it is the host that holds the slot", puts)
 		}
 		s.occupied(1)
@@ -67,7 +67,7 @@ func TestANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
 		s.unseen()
 		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)
 		s.occupied(0)
-		if puts, _ := s.wire.sent(); puts != 0 || s.state(0) != ironic.Available {
+		if puts := s.asked(http.MethodPut); puts != 0 || s.state(0) != ironic.Available {
 			t.Errorf("%d PUTs, the node is %s", puts, s.state(0))
 		}
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
@@ -91,7 +91,7 @@ func TestANodeThatIsNotThereTakesNothing(t *testing.T) {
 			}
 			s.occupied(0)
 		}
-		if puts, _ := s.wire.sent(); puts != 0 {
+		if puts := s.asked(http.MethodPut); puts != 0 {
 			t.Errorf("%d PUTs reached Ironic: a node could get that name meanwhile", puts)
 		}
 		// One that was there and is deleted.

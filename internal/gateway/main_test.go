@@ -1,14 +1,19 @@
 package gateway_test
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"flag"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,43 +67,71 @@ const (
 	capacityFields = "uuid,name,provision_state,boot_interface"
 )
 
-// stage is a gateway with its decision in front of a fake Ironic.
+// stage is a gateway with its decision in front of a fake Ironic. It has net/http on both sides, over networks in
+// memory: clients can be slow, break off and vanish, and no time is lost with it.
 type stage struct {
 	testing.TB
 	gate       *gateway.Gateway
 	controller *admission.Controller
 	nodes      *inventory.Inventory // nil: Ironic answers capacity lists
+	lister     *ironic.Client       // of nodes
 	poller     *ironic.Poller
 	ironic     *fakeironic.Server
-	wire       *wire
 	uuids      []string
+
+	front, back *network // to the gateway, and from it to Ironic
+	stop        context.CancelFunc
+	ended       chan error // of Serve
+
+	mu    sync.Mutex // guards sent
+	sent  []*sent
+	holds atomic.Int32  // requests that Ironic keeps as their X-Hold wants
+	held  chan struct{} // closed at their end
+}
+
+// sent is a request that reached Ironic.
+type sent struct {
+	*http.Request
+	body bytes.Buffer
 }
 
 type options struct {
-	limit int // 0: 1
-	nodes int
-	state ironic.State
-	group string // of every node
-	list  bool   // there is a list of all nodes
-	edit  func(*admission.Config)
-	fake  func(*fakeironic.Options)
-	gate  func(*gateway.Options)
+	limit  int // 0: 1
+	nodes  int
+	state  ironic.State
+	group  string // of every node
+	list   bool   // there is a list of all nodes
+	edit   func(*admission.Config)
+	fake   func(*fakeironic.Options)
+	gate   func(*gateway.Options)
+	behind behind
 }
 
-// play runs script in a bubble with everything settled: slots are given from its begin on.
+// behind is what stands behind the gateway, given the fake Ironic.
+type behind func(fake http.Handler) http.Handler
+
+// play runs script in a bubble with everything settled: slots are given from its begin on. In the end no connection to
+// Ironic may be left.
 func play(t *testing.T, o options, script func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, o)
+		s, end := newStage(t, o)
 		s.pass(0)
 		s.pass(61 * time.Second)
 		script(s)
-		s.end()
+		s.stop()
+		for range s.ended {
+		}
+		<-time.After(2 * time.Hour) // whatever Ironic is slow with is over
+		if n := s.back.open.Load(); n != 0 {
+			s.Errorf("%d connections to Ironic are left open", n)
+		}
+		end()
 	})
 }
 
 // newStage has not polled yet.
-func newStage(t testing.TB, o options) *stage {
+func newStage(t testing.TB, o options) (s *stage, end func()) {
 	t.Helper()
 	fake := fakeironic.DefaultOptions()
 	fake.Fleet.Nodes = 0
@@ -109,20 +142,73 @@ func newStage(t testing.TB, o options) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{TB: t, ironic: fakeironic.NewServer(world, time.Now), uuids: world.Idents()}
+	s = &stage{
+		TB: t, ironic: fakeironic.NewServer(world, time.Now), uuids: world.Idents(),
+		front: newNetwork(), back: newNetwork(), ended: make(chan error, 1), held: make(chan struct{}),
+	}
 	for i := range o.nodes {
 		s.create("metal3~host-"+string(rune('a'+i)), cmp.Or(o.state, ironic.Available), o.group)
 	}
-	s.wire = &wire{next: s.ironic.Transport()}
 	s.build(o)
-	return s
+	server := http.Server{Handler: s.behind(o.behind)}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(s.back) }()
+	ctx, stop := context.WithCancel(t.Context())
+	s.stop = stop
+	go func() {
+		s.ended <- s.gate.Serve(ctx, s.front, nil)
+		close(s.ended)
+	}()
+	return s, func() {
+		stop()
+		for range s.ended {
+		}
+		_ = server.Close()
+		<-served
+		if s.nodes != nil {
+			s.nodes.Close()
+		}
+	}
 }
 
-func (s *stage) end() {
-	s.gate.Close()
-	if s.nodes != nil {
-		s.nodes.Close()
+// behind notes what reaches Ironic, and keeps what is to be held.
+func (s *stage) behind(change behind) http.Handler {
+	fake := http.Handler(s.ironic)
+	if change != nil {
+		fake = change(fake)
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/nodes/let-in") { // of letIn
+			s.ironic.ServeHTTP(w, r)
+			return
+		}
+		got := &sent{Request: r.Clone(r.Context())}
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(r.Body, &got.body), r.Body}
+		s.mu.Lock()
+		s.sent = append(s.sent, got)
+		s.mu.Unlock()
+		if r.Header.Get("X-Hold") != "" {
+			s.holds.Add(1)
+			<-s.held
+			return
+		}
+		fake.ServeHTTP(w, r)
+	})
+}
+
+// asked counts what reached Ironic with that method.
+func (s *stage) asked(method string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.sent {
+		if r.Method == method {
+			n++
+		}
+	}
+	return n
 }
 
 // everybody is who learns of a poll.
@@ -152,9 +238,9 @@ func (s *stage) create(name string, state ironic.State, group string) string {
 }
 
 // client reads Ironic for the throttle itself.
-func (s *stage) client(network http.RoundTripper) *ironic.Client {
+func (s *stage) client() *ironic.Client {
 	s.Helper()
-	client, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic", Transport: network})
+	client, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic", Transport: s.ironic.Transport()})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -163,14 +249,14 @@ func (s *stage) client(network http.RoundTripper) *ironic.Client {
 
 func (s *stage) build(o options) {
 	s.Helper()
-	client := s.client(s.ironic.Transport())
+	client := s.client()
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = max(o.limit, 1), 0
 	if o.edit != nil {
 		o.edit(&cfg)
 	}
 	opts := gateway.Options{
-		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: s.wire, Ironic: client,
+		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: &http.Transport{DialContext: s.back.dial}, Ironic: client,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute,
 		Observe: func() bool { return cfg.Mode == admission.Observe }, Leading: func() bool { return true },
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -181,8 +267,9 @@ func (s *stage) build(o options) {
 	}
 	opts.Decider = s.controller
 	if o.list {
+		s.lister = s.client()
 		if s.nodes, err = inventory.New(inventory.Options{
-			Source: s.client(s.wire), Begin: s.controller.Begin, MaxAge: time.Minute, Now: time.Now,
+			Source: s.lister, Begin: s.controller.Begin, MaxAge: time.Minute, Now: time.Now,
 		}); err != nil {
 			s.Fatal(err)
 		}
@@ -210,18 +297,13 @@ func (s *stage) poll() {
 	_ = s.poller.PollOnce(s.Context()) // an Ironic that is away is part of some scripts
 }
 
-// letIn lets Ironic let in a client without credentials, as a PUT asks it to, before anything is counted.
+// letIn lets Ironic let in a client without credentials, as a PUT asks it to, and leaves no connection to Ironic.
 func (s *stage) letIn() {
 	s.Helper()
-	w := httptest.NewRecorder()
-	r := putRequest("nobody", ironic.TargetAbort)
+	r := putRequest("let-in", ironic.TargetAbort)
 	r.ContentLength = -1 // nobody is asked about the client of a small one that starts nothing
-	if s.gate.ServeHTTP(w, r); w.Code >= http.StatusInternalServerError {
-		s.Fatalf("%d %s", w.Code, w.Body)
-	}
-	s.wire.mu.Lock()
-	defer s.wire.mu.Unlock()
-	s.wire.gets, s.wire.puts = 0, nil
+	s.do(r).want(http.StatusNotFound)
+	s.pass(upstreamIdle + time.Second)
 }
 
 // reply is what a client got.

@@ -35,11 +35,11 @@ func TestObserveDoesNotRefuseForASlowIronic(t *testing.T) {
 // not too late; one that does not come at all fails as it would without a gate.
 func TestObserveRefusesNoBody(t *testing.T) {
 	tight := func(o *gateway.Options) { o.SpoolLimit = o.MaxBody }
-	playWired(t, watching(options{limit: 1, nodes: 3, gate: tight}), nil, func(w *wired) {
-		w.letIn()
+	play(t, watching(options{limit: 1, nodes: 3, gate: tight}), func(s *stage) {
+		s.letIn()
 		large := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
 		begun := func(n int, body string) *caller {
-			return w.call(requestText(http.MethodPut, w.provision(n), len(body), body[:2]))
+			return s.call(requestText(http.MethodPut, s.provision(n), len(body), body[:2]))
 		}
 		never := begun(0, large) // has the room
 		<-time.After(time.Second)
@@ -50,11 +50,11 @@ func TestObserveRefusesNoBody(t *testing.T) {
 		slow.write(active[2:])
 		slow.want(http.StatusAccepted, 0)
 		never.want(http.StatusBadRequest, graceTimeout)
-		if got := w.gate.Stats(); got.Refused != 0 || got.Failed != 0 {
-			w.Errorf("%d refused, %d failures of Ironic's", got.Refused, got.Failed)
+		if got := s.gate.Stats(); got.Refused != 0 || got.Failed != 0 {
+			s.Errorf("%d refused, %d failures of Ironic's", got.Refused, got.Failed)
 		}
-		if got := w.working(); !slices.Equal(got, []int{1, 2}) {
-			w.Errorf("nodes %d work, want 1 and 2", got)
+		if got := s.working(); !slices.Equal(got, []int{1, 2}) {
+			s.Errorf("nodes %d work, want 1 and 2", got)
 		}
 	})
 }

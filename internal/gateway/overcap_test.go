@@ -28,19 +28,19 @@ func TestOverTheCapIs413AtOnce(t *testing.T) {
 		{"a little is sent", "", "{", graceTimeout + time.Second},
 		{"the client waits for leave", "Expect: 100-continue", "", time.Second}, // and sends nothing now
 	} {
-		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-			c := w.call(requestText(http.MethodPut, w.provision(0), len(tooMuch()), row.body, row.more))
+		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+			c := s.call(requestText(http.MethodPut, s.provision(0), len(tooMuch()), row.body, row.more))
 			line, err := c.from.Peek(12)
 			if err != nil || string(line) != "HTTP/1.1 413" {
-				w.Fatalf("%s: %q, %v", row.name, line, err)
+				s.Fatalf("%s: %q, %v", row.name, line, err)
 			}
 			c.want(http.StatusRequestEntityTooLarge, 0)
 			_ = c.SetReadDeadline(time.Now().Add(row.end))
 			if rest, err := io.ReadAll(c.from); err != nil || len(rest) > 0 {
-				w.Errorf("%s: after the answer %q, %v: want the end", row.name, rest, err)
+				s.Errorf("%s: after the answer %q, %v: want the end", row.name, rest, err)
 			}
-			w.occupied(0)
-			w.roomIsFree()
+			s.occupied(0)
+			s.roomIsFree()
 		})
 	}
 }
@@ -48,19 +48,19 @@ func TestOverTheCapIs413AtOnce(t *testing.T) {
 // Many clients write all that they have before they read.
 func TestWhoWritesAllBeforeItReadsSeesThe413(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
-		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-			c := w.call(bodyText(w.provision(0), tooMuch(), chunked))
+		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+			c := s.call(bodyText(s.provision(0), tooMuch(), chunked))
 			resp, answer, err := c.answer(http.MethodPut)
 			if err != nil {
-				w.Fatal(err)
+				s.Fatal(err)
 			}
 			if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(answer, "is larger than") {
-				w.Errorf("%s %s", resp.Status, answer)
+				s.Errorf("%s %s", resp.Status, answer)
 			}
-			if w.state(0) != ironic.Available {
-				w.Error("it was sent")
+			if s.state(0) != ironic.Available {
+				s.Error("it was sent")
 			}
-			w.occupied(0)
+			s.occupied(0)
 		})
 	}
 }
@@ -77,25 +77,25 @@ func bodyText(path, body string, chunked bool, fields ...string) string {
 func TestWhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 	body := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
 	tight := func(o *gateway.Options) { o.SpoolLimit = o.MaxBody }
-	playWired(t, options{limit: 1, nodes: 2, gate: tight}, nil, func(w *wired) {
-		w.call(requestText(http.MethodPut, w.provision(0), len(body), "{")) // has the room, for as long as it may
+	play(t, options{limit: 1, nodes: 2, gate: tight}, func(s *stage) {
+		s.call(requestText(http.MethodPut, s.provision(0), len(body), "{")) // has the room, for as long as it may
 		<-time.After(time.Second)
-		part := w.call(requestText(http.MethodPut, w.provision(1), 2*smallBody, "{"))
+		part := s.call(requestText(http.MethodPut, s.provision(1), 2*smallBody, "{"))
 		begin := time.Now()
-		whole := w.call(requestText(http.MethodPut, w.provision(1), len(body), body))
+		whole := s.call(requestText(http.MethodPut, s.provision(1), len(body), body))
 		for _, c := range []*caller{whole, part} {
 			refused, text, err := c.answer(http.MethodPut)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if refused.StatusCode != http.StatusConflict || refused.Header.Get(reasonHeader) != "full" || !strings.Contains(text, "too many large bodies") {
-				w.Errorf("%s for %q: %s", refused.Status, refused.Header.Get(reasonHeader), text)
+				s.Errorf("%s for %q: %s", refused.Status, refused.Header.Get(reasonHeader), text)
 			}
 		}
 		if took := time.Since(begin); took != maxAge {
-			w.Errorf("refused after %v", took)
+			s.Errorf("refused after %v", took)
 		}
-		w.pass(graceTimeout)
-		w.ask(requestText(http.MethodPut, w.provision(1), len(body), body), http.StatusAccepted, 0)
+		s.pass(graceTimeout)
+		s.ask(requestText(http.MethodPut, s.provision(1), len(body), body), http.StatusAccepted, 0)
 	})
 }

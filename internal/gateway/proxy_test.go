@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -24,41 +22,6 @@ type seen struct {
 	Length                  int64
 	Encoding                []string
 	Header                  http.Header
-}
-
-// playSeen sends texts to a gateway in front of an Ironic that says OK, and returns what Ironic saw of them.
-func playSeen(t *testing.T, gate func(*gateway.Options), texts ...string) (all []seen) {
-	t.Helper()
-	see := func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			all = append(all, seen{r.Method, r.RequestURI, r.Host, string(body), r.ContentLength, r.TransferEncoding, r.Header})
-		})
-	}
-	playWired(t, options{limit: 1, nodes: 1, gate: gate}, see, func(w *wired) {
-		for _, text := range texts {
-			w.ask(text, http.StatusOK, 0)
-		}
-		if len(all) != len(texts) {
-			w.Fatalf("%d requests are %d for Ironic", len(texts), len(all))
-		}
-	})
-	for i := range all {
-		if via := all[i].Header.Get("Via"); !strings.HasPrefix(via, "1.1 ironic-throttle-") {
-			t.Errorf("via %q", via)
-		}
-		all[i].Header.Del("Via")
-	}
-	return all
-}
-
-func mustURL(t *testing.T, text string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 func TestRequestsReachIronicAsTheyCame(t *testing.T) {
@@ -96,11 +59,24 @@ func TestRequestsReachIronicAsTheyCame(t *testing.T) {
 			seen{Method: "GET", URI: "/v1/nodes", Host: "elsewhere", Header: http.Header{}},
 		},
 	} {
-		got := playSeen(t, nil, row.head+"\r\n"+row.body)
-		if diff := cmp.Diff(row.want, got[0]); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", row.head, diff)
-		}
+		play(t, options{behind: fine}, func(s *stage) {
+			s.ask(row.head+"\r\n"+row.body, http.StatusOK, 0)
+			r := s.sent[len(s.sent)-1]
+			got := seen{r.Method, r.RequestURI, r.Host, r.body.String(), r.ContentLength, r.TransferEncoding, r.Header}
+			if via := r.Header.Get("Via"); !strings.HasPrefix(via, "1.1 ironic-throttle-") {
+				t.Errorf("via %q", via)
+			}
+			r.Header.Del("Via")
+			if diff := cmp.Diff(row.want, got); diff != "" || len(s.sent) != 1 {
+				t.Errorf("%q, %d times (-want +got):\n%s", row.head, len(s.sent), diff)
+			}
+		})
 	}
+}
+
+// fine is an Ironic that says OK.
+func fine(http.Handler) http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 }
 
 func TestAnswersAreStreamed(t *testing.T) {
@@ -113,9 +89,9 @@ func TestAnswersAreStreamed(t *testing.T) {
 			_, _ = io.WriteString(w, "second")
 		})
 	}
-	playWired(t, options{}, slow, func(w *wired) {
+	play(t, options{behind: slow}, func(s *stage) {
 		goOn = make(chan struct{})
-		c := w.call(getText("/v1/nodes"))
+		c := s.call(getText("/v1/nodes"))
 		resp, err := http.ReadResponse(c.from, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -132,11 +108,11 @@ func TestAnswersAreStreamed(t *testing.T) {
 }
 
 func TestARequestTargetThatIsNoPathIsRefused(t *testing.T) {
-	playWired(t, options{}, nil, func(w *wired) {
+	play(t, options{}, func(s *stage) {
 		for _, target := range []string{"http:v1/nodes/x/states/provision", "v1/nodes/x/states/provision", "*v1/nodes/x/states/provision"} {
-			w.ask("PUT "+target+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", http.StatusBadRequest, 0)
+			s.ask("PUT "+target+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", http.StatusBadRequest, 0)
 		}
-		if n := w.back.dialed.Load(); n != 0 {
+		if n := s.back.dialed.Load(); n != 0 {
 			t.Errorf("%d connections to Ironic", n)
 		}
 	})
@@ -144,13 +120,10 @@ func TestARequestTargetThatIsNoPathIsRefused(t *testing.T) {
 
 // A gateway in front of itself says so, instead of asking itself for ever.
 func TestALoopIsDetected(t *testing.T) {
-	var via string
-	see := func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { via = r.Header.Get("Via") })
-	}
-	playWired(t, options{}, see, func(w *wired) {
-		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
-		_, body, err := w.call(getText("/v1/nodes", "Via: 1.0 other, "+via)).answer(http.MethodGet)
+	play(t, options{}, func(s *stage) {
+		s.ask(getText("/v1/nodes"), http.StatusOK, 0)
+		via := s.sent[0].Header.Get("Via")
+		_, body, err := s.call(getText("/v1/nodes", "Via: 1.0 other, "+via)).answer(http.MethodGet)
 		if err != nil || !strings.Contains(body, "IRONIC_ENDPOINT") {
 			t.Errorf("%s, %v", body, err)
 		}
@@ -159,16 +132,16 @@ func TestALoopIsDetected(t *testing.T) {
 
 // Ironic's server has 100 threads and each connection holds one: a crowd waits here.
 func TestACrowdTakesNoMoreConnectionsThanIronicCanServe(t *testing.T) {
-	playWired(t, options{}, nil, func(w *wired) {
+	play(t, options{}, func(s *stage) {
 		var crowd []*caller
 		for range 200 {
-			crowd = append(crowd, w.call(getText("/v1/nodes", "X-Hold: yes")))
+			crowd = append(crowd, s.call(getText("/v1/nodes", "X-Hold: yes")))
 		}
 		synctest.Wait()
-		if now, conns := w.holds.Load(), w.back.dialed.Load(); now != upstreamConns-streamedConns || conns != int64(now) {
+		if now, conns := s.holds.Load(), s.back.dialed.Load(); now != upstreamConns-streamedConns || conns != int64(now) {
 			t.Errorf("%d requests at once on %d connections", now, conns)
 		}
-		close(w.held)
+		close(s.held)
 		for _, c := range crowd {
 			c.want(http.StatusOK, 0)
 		}
@@ -190,7 +163,7 @@ func TestNoRoomInTimeIsNotSent(t *testing.T) {
 		s.occupied(0)
 		slow.Wait()
 		mend()
-		if puts, _ := s.wire.sent(); puts != 1 {
+		if puts := s.asked(http.MethodPut); puts != 1 {
 			t.Errorf("%d PUTs reached Ironic, want the first alone", puts)
 		}
 		s.poll()
@@ -200,13 +173,13 @@ func TestNoRoomInTimeIsNotSent(t *testing.T) {
 
 // A client that has closed its own side must not take silence for a success.
 func TestAHalfClosedConnectionGetsNoFalseSuccess(t *testing.T) {
-	playWired(t, options{}, nil, func(w *wired) {
-		c := w.call(requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]", "X-Hold: yes"))
+	play(t, options{}, func(s *stage) {
+		c := s.call(requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]", "X-Hold: yes"))
 		synctest.Wait()
 		c.closeWrite()
 		if resp, _, err := c.answer(http.MethodPatch); err == nil && resp.StatusCode < 400 {
 			t.Error(resp.Status)
 		}
-		close(w.held)
+		close(s.held)
 	})
 }

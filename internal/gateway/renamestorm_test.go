@@ -30,7 +30,7 @@ func TestNamesThatMoveNeverBreakTheLimit(t *testing.T) {
 					break
 				}
 			}
-			m.end()
+			m.leave()
 			if broken == nil {
 				broken = m.law()
 			}
@@ -61,6 +61,7 @@ var anyMove = rapid.Custom(func(t *rapid.T) move {
 // movers are clients that rename nodes, and others that ask for work by those names.
 type movers struct {
 	*stage
+	end    func()         // of the stage
 	free   func()         // of a jam; nil: there is none
 	out    sync.WaitGroup // PUTs on their way
 	moved  int            // names, while a PUT was on its way
@@ -70,9 +71,10 @@ type movers struct {
 const moversLimit, moverNodes = 2, 5
 
 func newMovers(t *testing.T) *movers {
-	m := &movers{stage: newStage(t, options{
+	m := &movers{}
+	m.stage, m.end = newStage(t, options{
 		limit: moversLimit, list: true, fake: func(o *fakeironic.Options) { o.Fleet.Nodes = moverNodes },
-	})}
+	})
 	for n := range m.uuids {
 		m.name(n, moverName(n))
 	}
@@ -170,11 +172,11 @@ func (m *movers) node(n int) (node ironic.Node) {
 	return node
 }
 
-// end waits for everybody.
-func (m *movers) end() {
+// leave waits for everybody.
+func (m *movers) leave() {
 	m.ironic.ClearFault(0)
 	m.play(move{what: "free"})
 	m.out.Wait()
-	m.stage.end()
+	m.end()
 	synctest.Wait()
 }

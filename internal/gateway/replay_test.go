@@ -26,21 +26,21 @@ func TestNothingIsSentTwiceWhenAConnectionBreaks(t *testing.T) {
 		})
 	}
 	for _, field := range []string{"X-None: 1", "Idempotency-Key: 1", "x-idempotency-key: 1"} {
-		for what, text := range map[string]func(w *wired) string{
-			"a PUT": func(w *wired) string { return w.putText(0, ironic.TargetActive, field) },
-			"a PUT without a body": func(w *wired) string {
-				return requestText(http.MethodPut, w.provision(0)+"?target=active", 0, "", field)
+		for what, text := range map[string]func(s *stage) string{
+			"a PUT": func(s *stage) string { return s.putText(0, ironic.TargetActive, field) },
+			"a PUT without a body": func(s *stage) string {
+				return requestText(http.MethodPut, s.provision(0)+"?target=active", 0, "", field)
 			},
-			"a DELETE": func(w *wired) string { return requestText(http.MethodDelete, "/v1/nodes/"+w.uuids[0], -1, "", field) },
+			"a DELETE": func(s *stage) string { return requestText(http.MethodDelete, "/v1/nodes/"+s.uuids[0], -1, "", field) },
 		} {
 			changes.Store(0)
-			playWired(t, options{limit: 1, nodes: 1}, breaks, func(w *wired) {
-				w.ask(getText("/v1/nodes"), http.StatusOK, 0)
-				w.ask(text(w), http.StatusBadGateway, 0)
-				if dials := w.back.dialed.Load(); dials != 1 || changes.Load() != 1 {
+			play(t, options{limit: 1, nodes: 1, behind: breaks}, func(s *stage) {
+				s.ask(getText("/v1/nodes"), http.StatusOK, 0)
+				s.ask(text(s), http.StatusBadGateway, 0)
+				if dials := s.back.dialed.Load(); dials != 1 || changes.Load() != 1 {
 					t.Errorf("%s with %s: sent %d times, %d connections; want once, on the one that was kept", what, field, changes.Load(), dials)
 				}
-				w.occupied(map[bool]int{false: 1}[what == "a DELETE"])
+				s.occupied(map[bool]int{false: 1}[what == "a DELETE"])
 			})
 		}
 	}

@@ -16,10 +16,10 @@ import (
 
 // roomIsFree wants every place on the way to Ironic given back: as many requests as there are
 // places get there at once. It can be asked once.
-func (w *wired) roomIsFree() {
-	w.Helper()
+func (s *stage) roomIsFree() {
+	s.Helper()
 	synctest.Wait()
-	w.back.dialing = nil // whatever it was, it is over
+	s.back.dialing = nil // whatever it was, it is over
 	var all sync.WaitGroup
 	for n := range upstreamConns {
 		r := newRequest(http.MethodGet, "/v1/held", "")
@@ -28,13 +28,13 @@ func (w *wired) roomIsFree() {
 			r.ContentLength = -1
 		}
 		r.Header.Set("X-Hold", "yes")
-		all.Go(func() { w.do(r).want(http.StatusOK) })
+		all.Go(func() { s.do(r).want(http.StatusOK) })
 	}
 	synctest.Wait()
-	if n := w.holds.Load(); n != upstreamConns {
-		w.Errorf("%d places are free, want %d", n, upstreamConns)
+	if n := s.holds.Load(); n != upstreamConns {
+		s.Errorf("%d places are free, want %d", n, upstreamConns)
 	}
-	close(w.held)
+	close(s.held)
 	all.Wait()
 }
 
@@ -64,25 +64,25 @@ func playOdd(t *testing.T, text string) {
 			cutWith(w, r, text)
 		})
 	}
-	playWired(t, options{limit: 1, nodes: 1}, odd, func(w *wired) {
-		w.letIn()
+	play(t, options{limit: 1, nodes: 1, behind: odd}, func(s *stage) {
+		s.letIn()
 		for range 3 {
 			for _, ask := range []string{
-				getText("/v1/odd"), w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive),
+				getText("/v1/odd"), s.putText(0, ironic.TargetAbort), s.putText(0, ironic.TargetActive),
 				requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]"),
 				requestText(http.MethodPost, "/v1/nodes", -1, "2\r\n[]\r\n0\r\n\r\n", "Transfer-Encoding: chunked"),
 			} {
-				c := w.call(ask)
+				c := s.call(ask)
 				if resp, body, err := c.answer(http.MethodGet); err == nil && resp.StatusCode < 500 {
-					w.Errorf("%.20q: %s %q for a whole answer", ask, resp.Status, body)
+					s.Errorf("%.20q: %s %q for a whole answer", ask, resp.Status, body)
 				}
 				_ = c.Close()
 			}
 		}
 		synctest.Wait()
-		w.roomIsFree()
-		w.occupied(1) // nobody knows what became of it
-		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+		s.roomIsFree()
+		s.occupied(1) // nobody knows what became of it
+		s.ask(getText("/v1/nodes"), http.StatusOK, 0)
 	})
 }
 
@@ -110,18 +110,18 @@ func TestBodiesThatNeverComeKeepNobodyOut(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		count int
-		text  func(w *wired) string
+		text  func(s *stage) string
 	}{
-		{"a large PATCH", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 1<<20, "[", good) }},
-		{"a GET with a body", 80, func(*wired) string { return requestText(http.MethodGet, "/v1/nodes", 100, "", good) }},
-		{"64 KiB, gated", 257, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 64<<10, "{", good) }},
-		{"a large gated PUT", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 1<<20, "{", good) }},
-		{"a PUT not let in", 257, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 64<<10, "{", bad) }},
-		{"half a head", 80, func(*wired) string { return "GET /v1/nodes HT" }},
-		{"nothing", 80, func(*wired) string { return "" }},
+		{"a large PATCH", 80, func(*stage) string { return requestText(http.MethodPatch, "/v1/nodes/x", 1<<20, "[", good) }},
+		{"a GET with a body", 80, func(*stage) string { return requestText(http.MethodGet, "/v1/nodes", 100, "", good) }},
+		{"64 KiB, gated", 257, func(s *stage) string { return requestText(http.MethodPut, s.provision(0), 64<<10, "{", good) }},
+		{"a large gated PUT", 80, func(s *stage) string { return requestText(http.MethodPut, s.provision(0), 1<<20, "{", good) }},
+		{"a PUT not let in", 257, func(s *stage) string { return requestText(http.MethodPut, s.provision(0), 64<<10, "{", bad) }},
+		{"half a head", 80, func(*stage) string { return "GET /v1/nodes HT" }},
+		{"nothing", 80, func(*stage) string { return "" }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			playWired(t, options{limit: 1, nodes: 2}, bouncer(1), func(w *wired) { w.besideTheSilent(row.count, row.text(w), 0) })
+			play(t, options{limit: 1, nodes: 2, behind: bouncer(1)}, func(s *stage) { s.besideTheSilent(row.count, row.text(s), 0) })
 		})
 	}
 }
@@ -129,41 +129,41 @@ func TestBodiesThatNeverComeKeepNobodyOut(t *testing.T) {
 // besideTheSilent wants everybody served, the first one within a time and all others
 // at once, beside many who sent text and fall silent, and nothing left of those in the
 // end.
-func (w *wired) besideTheSilent(count int, text string, within time.Duration) {
-	w.Helper()
+func (s *stage) besideTheSilent(count int, text string, within time.Duration) {
+	s.Helper()
 	for range count {
-		w.call(text)
+		s.call(text)
 	}
 	synctest.Wait()
-	w.ask(getText("/v1/nodes", good), http.StatusOK, within)
-	w.ask(getText(capacityPath, good), http.StatusOK, 0)
-	w.ask(w.putText(0, ironic.TargetActive, good), http.StatusAccepted, 0)
-	w.ask(w.putText(1, ironic.TargetAbort, good), http.StatusBadRequest, 0) // says Ironic: it does nothing
-	refused := w.ask(w.putText(1, ironic.TargetActive, good), http.StatusConflict, 0)
+	s.ask(getText("/v1/nodes", good), http.StatusOK, within)
+	s.ask(getText(capacityPath, good), http.StatusOK, 0)
+	s.ask(s.putText(0, ironic.TargetActive, good), http.StatusAccepted, 0)
+	s.ask(s.putText(1, ironic.TargetAbort, good), http.StatusBadRequest, 0) // says Ironic: it does nothing
+	refused := s.ask(s.putText(1, ironic.TargetActive, good), http.StatusConflict, 0)
 	if got := refused.Header.Get(reasonHeader); got != string(api.ReasonFull) {
-		w.Errorf("refused for %q", got)
+		s.Errorf("refused for %q", got)
 	}
-	w.pass(timeout + maxAge + 2*graceTimeout)
-	if got := w.gate.Stats(); got.InFlight != 0 || got.DiskBytes != 0 {
-		w.Errorf("still there in the end: %+v", got)
+	s.pass(timeout + maxAge + 2*graceTimeout)
+	if got := s.gate.Stats(); got.InFlight != 0 || got.DiskBytes != 0 {
+		s.Errorf("still there in the end: %+v", got)
 	}
-	w.roomIsFree()
-	w.occupied(1)
+	s.roomIsFree()
+	s.occupied(1)
 }
 
 // Nor is a byte of its body kept.
 func TestWhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
 	for _, length := range []int{smallBody + 1, 1 << 20} {
-		playWired(t, options{limit: 1, nodes: 1}, bouncer(1), func(w *wired) {
-			w.call(requestText(http.MethodPut, w.provision(0), length, "{", bad))
+		play(t, options{limit: 1, nodes: 1, behind: bouncer(1)}, func(s *stage) {
+			s.call(requestText(http.MethodPut, s.provision(0), length, "{", bad))
 			synctest.Wait()
-			if got := w.gate.Stats(); got.DiskBytes != 0 {
-				w.Errorf("of %d bytes: %+v", length, got)
+			if got := s.gate.Stats(); got.DiskBytes != 0 {
+				s.Errorf("of %d bytes: %+v", length, got)
 			}
-			w.call(requestText(http.MethodPut, w.provision(0), length, "{", good))
+			s.call(requestText(http.MethodPut, s.provision(0), length, "{", good))
 			synctest.Wait()
-			if got := w.gate.Stats(); got.DiskBytes != int64(length) {
-				w.Errorf("of %d bytes of who is let in: %+v", length, got)
+			if got := s.gate.Stats(); got.DiskBytes != int64(length) {
+				s.Errorf("of %d bytes of who is let in: %+v", length, got)
 			}
 		})
 	}
@@ -171,16 +171,16 @@ func TestWhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
 
 // Who is silent has its answer soon.
 func TestASmallBodyThatDoesNotComeIsAnsweredSoon(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.ask(requestText(http.MethodPatch, "/v1/nodes/x", 10, "["), http.StatusBadRequest, graceTimeout)
-		w.ask(requestText(http.MethodPut, w.provision(0), 10, "{"), http.StatusConflict, maxAge+graceTimeout/2)
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		s.ask(requestText(http.MethodPatch, "/v1/nodes/x", 10, "["), http.StatusBadRequest, graceTimeout)
+		s.ask(requestText(http.MethodPut, s.provision(0), 10, "{"), http.StatusConflict, maxAge+graceTimeout/2)
 	})
 }
 
 // Many of them are cut off soon: they keep others out no longer than that.
 func TestAnswersThatAreNotReadKeepNobodyOutForLong(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 2}, longAnswers, func(w *wired) {
-		w.besideTheSilent(upstreamConns, getText("/v1/long"), graceTimeout)
+	play(t, options{limit: 1, nodes: 2, behind: longAnswers}, func(s *stage) {
+		s.besideTheSilent(upstreamConns, getText("/v1/long"), graceTimeout)
 	})
 }
 
