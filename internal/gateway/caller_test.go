@@ -2,15 +2,88 @@ package gateway_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
+
+// reply is what a client got.
+type reply struct {
+	*stage
+	*httptest.ResponseRecorder
+}
+
+func (s *stage) do(r *http.Request) reply {
+	s.Helper()
+	w := httptest.NewRecorder()
+	s.gate.ServeHTTP(w, r)
+	return reply{s, w}
+}
+
+// direct sends a request to Ironic itself.
+func (s *stage) direct(r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.ironic.ServeHTTP(w, r)
+	return w
+}
+
+func newRequest(method, path, body string) *http.Request {
+	r := httptest.NewRequest(method, "http://gateway:6390"+path, strings.NewReader(body))
+	r.Header.Set(version, "1.81")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+func putRequest(ident string, target ironic.Target) *http.Request {
+	return newRequest(http.MethodPut, "/v1/nodes/"+ident+"/states/provision", `{"target": "`+string(target)+`"}`)
+}
+
+// put asks for work on the nth node.
+func (s *stage) put(n int, target ironic.Target) reply {
+	s.Helper()
+	return s.do(putRequest(s.uuids[n], target))
+}
+
+func (r reply) want(status int) reply {
+	r.Helper()
+	if r.Code != status {
+		r.Errorf("status %d, want %d: %s", r.Code, status, r.Body)
+	}
+	return r
+}
+
+// fault is the text of an error in Ironic's form.
+func (r reply) fault() (code, text string) {
+	r.Helper()
+	var outer struct {
+		Text string `json:"error_message"`
+	}
+	var inner struct{ Faultcode, Faultstring string }
+	if json.Unmarshal(r.Body.Bytes(), &outer) != nil || json.Unmarshal([]byte(outer.Text), &inner) != nil {
+		r.Errorf("not Ironic's form: %s", r.Body)
+	}
+	return inner.Faultcode, inner.Faultstring
+}
+
+// refused wants the decision's no.
+func (r reply) refused(why api.Reason) {
+	r.Helper()
+	r.want(http.StatusConflict)
+	if got := r.Header().Get(reasonHeader); got != string(why) {
+		r.Errorf("reason %q, want %q: %s", got, why, r.Body)
+	}
+}
 
 // caller is a client's connection. Nothing on it takes longer than callerPatience.
 type caller struct {

@@ -109,6 +109,7 @@ func TestTargetsOfAnObject(t *testing.T) {
 	work := func(target ironic.Target) classify.Reading { return classify.Reading{Target: target} }
 	for text, want := range map[string]classify.Reading{
 		" \t\r\n{ \"target\" \n:\t\"abort\" } \r\n":                                                       free("abort"),
+		`{"target":` + strings.Repeat(" ", 1<<17) + `"abort"}`:                                            free("abort"),
 		`{"a":1,"target":"abort","b":-1.5e9}`:                                                             free("abort"),
 		`{"target":"abort","target":"manage"}`:                                                            free("abort"),
 		`{"TARGET":"abort","t\u0061rget":"\u0061dopt"}`:                                                   free("abort"),
@@ -119,7 +120,7 @@ func TestTargetsOfAnObject(t *testing.T) {
 		`{"x":true,"y":null,"z":-1,"target":"abort"}`:                                                     free("abort"),
 		`{"target":"abort","targets":"a","target\u0000":1}`:                                               free("abort"),
 		`{"` + strings.Repeat("a", 5000) + `":1,"target":"abort"}`:                                        free("abort"),
-		`{"` + strings.Repeat("a", 500) + `\u0061\u0061\u0061":1,"target":"abort"}`:                       free("abort"),
+		`{"` + strings.Repeat("a", 503) + `\u0061\u0061\u0061":1,"target":"abort"}`:                       free("abort"),
 		`{"target":"` + strings.Repeat("a", 5000) + `","target":"abort"}`:                                 {},
 		`{"target":"\ud83d\ude00","target":"active"}`:                                                     work("active"),
 		`{}`: {}, ``: {}, ` `: {}, `null`: {}, `["target"]`: {}, `{"target"`: {}, `{"target":"abort\`: {}, `{"target":"\x"}`: {},
