@@ -7,32 +7,10 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
-
-func TestUnholdTakesASlotAboveTheLimit(t *testing.T) {
-	newest := func(o *fakeironic.Options) { o.API.MaxMinor = 96 }
-	play(t, options{limit: 1, nodes: 2, state: ironic.DeployHold, fake: newest}, func(s *stage) {
-		s.controller.IsReady(time.Now(), api.Ask{Name: "somebody", Op: api.OpProvision})
-		r := putRequest(s.uuids[0], ironic.TargetUnhold)
-		r.Header.Set(version, "1.90")
-		s.do(r).want(http.StatusAccepted)
-		s.occupied(2)
-
-		s.ironic.With(func(now time.Time, w *fakeironic.World) {
-			if err := w.SetState(now, s.uuids[1], ironic.Available, false); err != nil {
-				t.Fatal(err)
-			}
-		})
-		r = putRequest(s.uuids[1], ironic.TargetUnhold)
-		r.Header.Set(version, "1.90")
-		s.do(r).want(http.StatusBadRequest)
-		s.occupied(2) // refused by Ironic: nothing is left of it
-	})
-}
 
 // What comes too late is not sent, and its host has no place in the queue.
 func TestTooOldIsNotSent(t *testing.T) {
@@ -83,49 +61,6 @@ func TestTimeOutIs504AndUnknown(t *testing.T) {
 		if code, _ := got.fault(); code != "Server" {
 			t.Errorf("faultcode %q", code)
 		}
-		s.occupied(1)
-	})
-}
-
-func TestWhatCannotBeReadSurelyIsRefused(t *testing.T) {
-	play(t, options{limit: 10, nodes: 1}, func(s *stage) {
-		for _, path := range []string{
-			"/v1/nodes/states/provision?target=active&node_ident=" + s.uuids[0],
-			"/v1/chassis/" + s.uuids[0] + "/nodes/active/states/provision",
-			"/v1/nodes/" + s.uuids[0] + "/./states/provision",
-			"/v1/nodes/" + s.uuids[0] + "/states%252Fprovision",
-		} {
-			got := s.do(newRequest(http.MethodPut, path, `{"target": "active"}`)).want(http.StatusBadRequest)
-			if _, text := got.fault(); !strings.HasPrefix(text, "ironic-throttle: ") {
-				t.Errorf("%s: %s", path, got.Body)
-			}
-		}
-		if puts := s.asked(http.MethodPut); puts != 0 || s.state(0) != ironic.Available {
-			t.Errorf("%d PUTs, node %s", puts, s.state(0))
-		}
-	})
-}
-
-// The host of a node that was deleted stayed in the queue.
-func TestADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
-	play(t, options{limit: 1, nodes: 4}, func(s *stage) {
-		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
-		for n := 1; n < 4; n++ {
-			s.put(n, ironic.TargetActive).refused(api.ReasonFull)
-		}
-		remove := func(path string, waiting int) {
-			t.Helper()
-			s.do(newRequest(http.MethodDelete, "/v1/nodes/"+path, ""))
-			if got := s.waiting(); got != waiting {
-				t.Errorf("%s: %d hosts wait, want %d", path, got, waiting)
-			}
-		}
-		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: http.StatusConflict, Method: http.MethodDelete})
-		remove(s.uuids[1], 3)
-		mend()
-		remove(s.uuids[1]+"/maintenance", 3)
-		remove(s.uuids[1], 2)
-		remove(s.uuids[2]+"?_method=get", 2) // who knows what this is
 		s.occupied(1)
 	})
 }

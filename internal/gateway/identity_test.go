@@ -37,23 +37,6 @@ func TestRefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
 	})
 }
 
-func TestNameAndUUIDAreOneHost(t *testing.T) {
-	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
-		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
-		s.occupied(1)
-		s.do(putRequest("metal3%7Ehost-a", ironic.TargetActive)).want(http.StatusConflict) // locked, says Ironic
-		s.put(0, ironic.TargetActive).want(http.StatusConflict)
-		if puts := s.asked(http.MethodPut); puts != 3 {
-			t.Errorf("%d PUTs reached Ironic, want 3: it is the host that holds the slot", puts)
-		}
-		s.occupied(1)
-		answer := s.controller.IsReady(time.Now(), api.Ask{Namespace: "metal3", Name: "host-a", NodeUUID: s.uuids[0], Op: api.OpProvision})
-		if answer.Reason != api.ReasonHeldSlot {
-			t.Errorf("by check it is %s", answer.Reason)
-		}
-	})
-}
-
 // unseen makes the next fetch of a node miss it: it gets its name a moment later.
 func (s *stage) unseen() {
 	s.Helper()
