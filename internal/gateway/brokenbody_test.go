@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -29,7 +28,7 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 	}{
 		{"malformed after a good chunk", other, func(p string) string { return requestText("PUT", p, -1, "2\r\n{}\r\nzz\r\n", chunked) }, false},
 		{"chunks without an end", other, func(p string) string { return requestText("PUT", p, -1, "2\r\n{}\r\n", chunked) }, true},
-		{"a large body that ends early", other, func(p string) string { return requestText("PUT", p, 1<<20, "{}") }, true},
+		{"a large body that ends early", other, func(p string) string { return requestText("PUT", p, maxBody, "{}") }, true},
 		{"gated: chunks that end early", put, func(p string) string {
 			return requestText("PUT", p, -1, "14\r\n"+active+"\r\n", "Content-Type: application/json", chunked)
 		}, true},

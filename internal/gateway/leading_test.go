@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -79,7 +78,7 @@ func TestATornPUTIsNotCarriedOut(t *testing.T) {
 	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading = func() bool { return asked.Add(1) <= 4 } }}
 	play(t, o, func(s *stage) {
 		s.letIn()
-		body := `{"configdrive": "` + strings.Repeat("x", 1<<19) + `", "target": "active"}`
+		body := `{"configdrive": "` + strings.Repeat("x", maxBody) + `", "target": "active"}`
 		s.ask("PUT "+s.provision(0)+" HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nX-OpenStack-Ironic-API-Version: 1.81\r\nContent-Length: "+
 			strconv.Itoa(len(body))+"\r\n\r\n"+body, http.StatusConflict, time.Minute)
 		if s.state(0) != ironic.Available {

@@ -48,7 +48,7 @@ const (
 	upstreamConns = 48
 	streamedConns = 16
 	smallBody     = 64 << 10
-	beside        = 64 << 10
+	maxBody       = 128 << 10 // MaxBody, in tests
 
 	drainTimeout = 4 * time.Second
 	cutTimeout   = 500 * time.Millisecond
@@ -253,7 +253,7 @@ func (s *stage) build(o options) {
 	}
 	opts := gateway.Options{
 		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: &http.Transport{DialContext: s.back.dial}, Ironic: client,
-		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute,
+		Timeout: time.Minute, MaxBody: maxBody, SpoolLimit: 4 * maxBody, ListMaxAge: time.Minute,
 		Observe: func() bool { return cfg.Mode == admission.Observe }, Leading: func() bool { return true },
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -37,7 +36,7 @@ func TestObserveRefusesNoBody(t *testing.T) {
 	tight := func(o *gateway.Options) { o.SpoolLimit = o.MaxBody }
 	play(t, watching(options{limit: 1, nodes: 3, gate: tight}), func(s *stage) {
 		s.letIn()
-		large := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
+		large := `{"configdrive": "` + strings.Repeat("x", maxBody) + `", "target": "active"}`
 		begun := func(n int, body string) *caller {
 			return s.call(requestText(http.MethodPut, s.provision(n), len(body), body[:2]))
 		}

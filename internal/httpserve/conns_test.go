@@ -86,6 +86,7 @@ func TestConnectionsAreBoundedAndWhoAsksIsServed(t *testing.T) {
 	certify(t, dir, "tls", 1)
 	for _, text := range []string{"", whole, "GET / HT", halted, "with TLS"} {
 		t.Run(fmt.Sprintf("%.12q", text), func(t *testing.T) {
+			t.Parallel() // they mostly wait
 			const places = 4
 			server := &http.Server{Handler: echo, ErrorLog: quiet}
 			if text == "with TLS" {
