@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -35,8 +34,7 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 		{"gated: a small body that ends early", put, func(p string) string { return requestText("PUT", p, 99, active) }, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			log := &journal{}
-			play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
+			play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 				s.letIn()
 				before := s.gate.Stats().Failed
 				for range 3 {
@@ -59,7 +57,7 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 					t.Errorf("%d failures of Ironic's are counted", got-before)
 				}
 				for _, level := range []string{"ERROR", "WARN", "INFO"} {
-					log.want(t, level, 0)
+					s.logged(0, "level="+level)
 				}
 				if s.state(0) != ironic.Available {
 					t.Errorf("the node is %s", s.state(0))

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -118,8 +117,7 @@ func TestAYesCountsFromTheFirstByte(t *testing.T) {
 
 // After the first byte it is waited for, whether its client is there or not: it may have begun.
 func TestWhoGoesAfterTheFirstByteIsNotGivenUp(t *testing.T) {
-	log := &journal{}
-	play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		s.letIn()
 		s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 10 * time.Second, Requests: "put"})
 		c := s.call(s.putText(0, ironic.TargetActive))
@@ -130,6 +128,6 @@ func TestWhoGoesAfterTheFirstByteIsNotGivenUp(t *testing.T) {
 			t.Errorf("it was cut off: the node is %s", s.state(0))
 		}
 		s.occupied(1)
-		log.want(t, "WARN", 0)
+		s.logged(0, "level=WARN")
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -53,11 +52,10 @@ func TestTheRefusalTellsWhoWhyAndWhen(t *testing.T) {
 }
 
 func TestTimeOutIs504AndUnknown(t *testing.T) {
-	log := &journal{}
-	play(t, options{nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, options{nodes: 1}, func(s *stage) {
 		defer s.fault(fakeironic.Fault{Trouble: fakeironic.SlowAfter, Delay: time.Hour, Requests: "put"})()
 		got := s.put(0, ironic.TargetActive).want(http.StatusGatewayTimeout)
-		log.want(t, "WARN", 1, "it is not known what became of", "node="+s.uuids[0], "target=active") // somebody may have to look at it
+		s.logged(1, "level=WARN", "it is not known what became of", "node="+s.uuids[0], "target=active") // somebody may have to look at it
 		if code, _ := got.fault(); code != "Server" {
 			t.Errorf("faultcode %q", code)
 		}

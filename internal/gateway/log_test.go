@@ -1,13 +1,10 @@
 package gateway_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,79 +14,30 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// journal keeps the lines of a log.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-// logger writes everything.
-func (j *journal) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-// Write implements io.Writer.
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-// lines are those of at least a level, without their time.
-func (j *journal) lines(levels ...string) (lines []string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for line := range strings.Lines(j.text.String()) {
-		_, line, _ = strings.Cut(strings.TrimSpace(line), " ")
-		for _, level := range levels {
-			if strings.HasPrefix(line, "level="+level+" ") {
-				lines = append(lines, line)
-			}
-		}
+// logged wants so many lines of the log with all these words.
+func (s *stage) logged(count int, words ...string) {
+	s.Helper()
+	if lines := s.log.Lines(words...); len(lines) != count {
+		s.Errorf("%d lines with %q, want %d:\n%s", len(lines), words, count, s.log.Tail())
 	}
-	return lines
-}
-
-// want wants so many lines of a level, each with all of the words.
-func (j *journal) want(t *testing.T, level string, count int, words ...string) {
-	t.Helper()
-	lines := j.lines(level)
-	if len(lines) != count {
-		t.Errorf("%d lines of %s, want %d:\n%s", len(lines), level, count, strings.Join(lines, "\n"))
-	}
-	for _, line := range lines {
-		for _, word := range words {
-			if !strings.Contains(line, word) {
-				t.Errorf("%q lacks %q", line, word)
-			}
-		}
-	}
-}
-
-// empty forgets what was written.
-func (j *journal) empty() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.text.Reset()
 }
 
 func TestObscureRequestsDoNotFillTheLog(t *testing.T) {
-	log := &journal{}
-	play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		storm := func() {
 			for range 50 {
 				s.do(newRequest(http.MethodPut, "/v1/nodes/states/provision?node_ident="+s.uuids[0]+"&target=active", "")).want(http.StatusBadRequest)
 			}
 		}
 		storm()
-		log.want(t, "WARN", 1, "path=/v1/nodes/states/provision", "refused=true", "before=0")
+		s.logged(1, "level=WARN", "path=/v1/nodes/states/provision", "refused=true", "before=0")
 		<-time.After(logging.Gap - time.Nanosecond)
 		storm()
-		log.want(t, "WARN", 1)
-		log.empty()
+		s.logged(1, "level=WARN")
 		<-time.After(time.Nanosecond)
 		storm()
-		log.want(t, "WARN", 1, "before=99")
+		s.logged(2, "level=WARN")
+		s.logged(1, "level=WARN", "before=99")
 		if got, puts := s.gate.Stats().Obscure, s.asked(http.MethodPut); got != 150 || puts != 0 {
 			t.Errorf("%d counted, %d sent", got, puts)
 		}
@@ -101,10 +49,8 @@ func TestSecretsAreToldNobody(t *testing.T) {
 	const theirs, ours = "their-password", "our-password"
 	basic := base64.StdEncoding.EncodeToString([]byte("admin:" + theirs))
 	own := base64.StdEncoding.EncodeToString([]byte("throttle:" + ours))
-	log := &journal{}
 	var reader *ironic.Client
 	gate := func(o *gateway.Options) {
-		o.Log = log.logger()
 		var err error
 		reader, err = ironic.NewClient(ironic.Settings{Endpoint: "http://throttle:" + ours + "@ironic", Transport: o.Transport})
 		if err != nil {
@@ -147,15 +93,11 @@ func TestSecretsAreToldNobody(t *testing.T) {
 			ask(string(f.Trouble) + ", long ago let in")
 			restore()
 		}
-		if told < 100 || len(log.lines("DEBUG", "INFO", "WARN", "ERROR")) < 10 {
-			t.Errorf("%d answers, %q", told, log.lines("DEBUG", "INFO", "WARN", "ERROR"))
+		if told < 100 || len(s.log.Lines()) < 10 {
+			t.Errorf("%d answers, %q", told, s.log.Lines())
 		}
-		for _, line := range log.lines("DEBUG", "INFO", "WARN", "ERROR") {
-			for _, word := range secret {
-				if strings.Contains(line, word) {
-					t.Errorf("the log tells %q: %s", word, line)
-				}
-			}
+		for _, word := range secret {
+			s.logged(0, word)
 		}
 	})
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -74,6 +75,7 @@ type stage struct {
 	poller     *ironic.Poller
 	ironic     *fakeironic.Server
 	uuids      []string
+	log        child.LogBook // of the gateway
 
 	front, back *network // to the gateway, and from it to Ironic
 	stop        context.CancelFunc
@@ -255,7 +257,7 @@ func (s *stage) build(o options) {
 		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: &http.Transport{DialContext: s.back.dial}, Ironic: client,
 		Timeout: time.Minute, MaxBody: maxBody, SpoolLimit: 4 * maxBody, ListMaxAge: time.Minute,
 		Observe: func() bool { return cfg.Mode == admission.Observe }, Leading: func() bool { return true },
-		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Now: time.Now, Log: slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	var err error
 	if s.controller, err = admission.New(cfg, time.Now()); err != nil {
