@@ -2,8 +2,8 @@ package gateway_test
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -282,7 +282,10 @@ func FuzzCapacityQuery(f *testing.F) {
 		c := s.call(raw)
 		resp, body, err := c.answer(http.MethodGet)
 		if err == nil && resp.Header.Get(cacheHeader) != "" {
-			got := &httptest.ResponseRecorder{Code: resp.StatusCode, HeaderMap: resp.Header, Body: bytes.NewBufferString(body)}
+			got := httptest.NewRecorder()
+			maps.Copy(got.Header(), resp.Header)
+			got.Code = resp.StatusCode
+			got.Body.WriteString(body)
 			s.alike(read(), got, s.direct(read()))
 		}
 	})

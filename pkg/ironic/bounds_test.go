@@ -16,8 +16,9 @@ import (
 // What an Ironic without bounds sends is refused, and little of it is kept.
 func TestListsWithoutAnEndAreRefused(t *testing.T) {
 	for _, bound := range []*int64{ironic.MaxPageBytes, ironic.MaxValueBytes, ironic.MaxLookBytes} {
-		defer func(was int64) { *bound = was }(*bound)
-		*bound >>= 5
+		was := *bound
+		t.Cleanup(func() { *bound = was })
+		*bound /= 32
 	}
 	long := func(most int) string { return strings.Repeat("e", most-10) } // no more than is kept
 	for _, row := range []struct {
