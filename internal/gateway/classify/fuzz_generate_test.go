@@ -195,6 +195,8 @@ func FuzzConnection(f *testing.F) {
 	for _, raw := range captured(f) {
 		f.Add(raw)
 	}
+	// No path, but Ironic looks behind the first slash.
+	f.Add(wireText("PUT", "http:v1/nodes/x/states/provision", `{"target":"active"}`))
 	// Decoded three times, by somebody to whom %% is no mistake.
 	f.Add(wireText("PUT", "/v1/nodes/x%25%2532fstates/provision", `{"target":"active"}`))
 	w := newPassage(f)
