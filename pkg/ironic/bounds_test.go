@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,11 +16,7 @@ import (
 
 // What an Ironic without bounds sends is refused, and little of it is kept.
 func TestListsWithoutAnEndAreRefused(t *testing.T) {
-	for _, bound := range []*int64{ironic.MaxPageBytes, ironic.MaxValueBytes, ironic.MaxLookBytes} {
-		was := *bound
-		t.Cleanup(func() { *bound = was })
-		*bound /= 32
-	}
+	narrow(t)
 	long := func(most int) string { return strings.Repeat("e", most-10) } // no more than is kept
 	for _, row := range []struct {
 		name, want string
@@ -48,6 +45,28 @@ func TestListsWithoutAnEndAreRefused(t *testing.T) {
 				t.Errorf("%v, want %q", err, row.want)
 			}
 		})
+	}
+}
+
+// narrow makes bounds small that it would take long to come near to.
+func narrow(t *testing.T) {
+	t.Helper()
+	for _, bound := range []*int64{ironic.MaxPageBytes, ironic.MaxValueBytes, ironic.MaxLookBytes} {
+		was := *bound
+		t.Cleanup(func() { *bound = was })
+		*bound /= 32
+	}
+}
+
+// The lists of one poll share their bound.
+func TestListsOfAPollWithoutAnEndAreRefused(t *testing.T) {
+	narrow(t)
+	nodes := slices.Repeat([]ironic.Node{{UUID: "u", LastError: strings.Repeat("e", 1024)}}, int(*ironic.MaxLookBytes/1500))
+	for _, lists := range []map[ironic.State][]ironic.Node{{ironic.CleanWait: nodes}, {ironic.CleanWait: nodes, ironic.Deploying: nodes}} {
+		err := poller(t, &source{lists: lists}, &view{}).PollOnce(t.Context())
+		if (err == nil) != (len(lists) == 1) || err != nil && !strings.Contains(err.Error(), "the lists of all busy nodes") {
+			t.Errorf("%d lists: %v", len(lists), err)
+		}
 	}
 }
 
