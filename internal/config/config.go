@@ -31,7 +31,7 @@ type Config struct {
 
 	Log struct {
 		Level  string `set:"logLevel" def:"info" is:"debug|info|warn|error" basic:"" common:"" help:"least severe level that is logged"`
-		Format string `set:"logFormat" is:"text|json" restart:"" common:"" help:"format of the log on stderr; unset = text on a terminal, else json"`
+		Format string `set:"logFormat" is:"text|json" restart:"" common:"" help:"log on stderr; unset = text on a terminal, else json"`
 	}
 	Limits Limits
 	View   struct {
@@ -40,7 +40,7 @@ type Config struct {
 		ListMaxAge   time.Duration // age up to which a node fetched alone, and the list of nodes, are believed
 	}
 	Leases struct {
-		TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" common:"" help:"a host with a slot that does not start to work gives it back after this"`
+		TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" common:"" help:"a host that does not use its slot gives it back after this"`
 		Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" common:"" help:"a host between two phases keeps its slot this long"`
 		StartupSettle time.Duration // after the start busy nodes are adopted this long before the first yes
 	}
@@ -61,12 +61,12 @@ type Config struct {
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
 	Total        int                `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
-	Mode         string             `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds the limit, at most the one that is set"`
-	Pools        map[string]int     `set:"poolLimits" help:"slots of conductor groups, each within the limit"`
+	Mode         string             `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds a limit, at most yours"`
+	Pools        map[string]int     `set:"poolLimits" help:"slots of conductor groups"`
 	VirtualMedia string             `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
 	CountMode    string             `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool               `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
-	Weights      map[string]float64 `set:"tenantWeights" help:"shares of namespaces; one that is not listed has 1"`
+	Weights      map[string]float64 `set:"tenantWeights" help:"shares of namespaces; others have 1"`
 	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s or 1s..720h" help:"a host that does not move for this long loses its slot; 0 = never"`
 }
 
@@ -76,7 +76,7 @@ type Holdoff struct {
 	Stage     string                   `set:"holdoffStage" def:"retry" is:"retry|remediate" help:"what is held: the next try, or BMO's deprovisioning before it too"`
 	Growth    float64                  `set:"holdoffGrowth" def:"1" is:"1..10" help:"each further failure in a row is held this many times as long"`
 	Hosts     map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
-	State     string                   `set:"state" env:"IRONIC_THROTTLE_STATE IRONIC_THROTTLE_HOLDOFF_FILE" is:"state" basic:"" restart:"" common:"" help:"file, or configmap:NAME, that keeps holds through a restart; unset = not"`
+	State     string                   `set:"state" env:"IRONIC_THROTTLE_STATE IRONIC_THROTTLE_HOLDOFF_FILE" is:"state" basic:"" restart:"" common:"" help:"file, or configmap:NAME, that keeps holds through restarts"`
 	File      string                   // State, in one of
 	ConfigMap string                   // two words
 	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"`
@@ -85,7 +85,7 @@ type Holdoff struct {
 // Breaker says when failures stop new hosts (docs/behaviour.md).
 type Breaker struct {
 	Enabled            bool          `set:"breakerEnabled" def:"true" basic:"" restart:"" help:"many failures stop new hosts for a while"`
-	Threshold          int           `set:"breakerThreshold" def:"10" is:"2..1000" help:"failures of different hosts that open the breaker of the whole Ironic"`
+	Threshold          int           `set:"breakerThreshold" def:"10" is:"2..1000" help:"failed hosts that open the breaker of all of Ironic"`
 	RecoveryTimeout    time.Duration `set:"breakerRecoveryTimeout" def:"15m" is:"1ms..720h" help:"an open breaker lets the first probes through after this"`
 	RateLimitPerMinute int           `set:"breakerRateLimitPerMinute" def:"0" is:"0..10000" help:"hosts that may start within any 60 s; 0 = no limit"`
 }
@@ -101,9 +101,9 @@ type Listen struct {
 // Access says who may use the HTTP API and its page, and /metrics, and how they are served.
 type Access struct {
 	Mode    string   `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
-	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"directory of tls.crt, tls.key, and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"least version of TLS of these listeners, and towards Ironic"`
-	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"cipher suites of these listeners with TLS 1.2, with commas; unset = Go's"`
+	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"has tls.crt, tls.key and client-ca.crt, for listeners beyond loopback"`
+	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"of these listeners, and towards Ironic"`
+	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"of these listeners, for TLS 1.2; unset = Go's"`
 }
 
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in, and what is written there.
@@ -111,12 +111,12 @@ type Access struct {
 type Kubernetes struct {
 	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, and write Events that say why hosts wait"`
 	Kubeconfig string   // KUBECONFIG; "" = as a pod, by its service account
-	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" is:"namespaces" restart:"" help:"namespaces whose BareMetalHosts are watched, with commas; unset = all"`
+	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" is:"namespaces" restart:"" help:"whose BareMetalHosts are watched; unset = all"`
 	Namespace  string   // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
 	Identity   string   // POD_NAME, our name in the Lease and in Events; "" = the host name
 	Operator   string   `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`
 	Leader     struct {
-		Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"several replicas agree by a Lease on the one that decides"`
+		Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"replicas agree by a Lease on the one that decides"`
 		LeaseName string // that of the ConfigMap that keeps the state
 	}
 }
@@ -126,7 +126,7 @@ type Disruption struct {
 	Mode             string          `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
 	ConsolidateAfter disruption.Span `set:"disruptionConsolidateAfter" def:"Never" help:"a host is under-used when its pods have not changed for this long"`
 	Budgets          string          `set:"disruptionBudgets" def:"10%,ready:1" is:"budgets" help:"hosts of a pool that may be out of service at once, and how many stay ready"`
-	Tariff           float64         `set:"disruptionTariff" def:"0" is:"0..1000000" help:"price of a kWh, in any currency; 0 = not known, and no host is consolidated"`
+	Tariff           float64         `set:"disruptionTariff" def:"0" is:"0..1000000" help:"price of a kWh, in any currency; 0 = none, and no host is consolidated"`
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
@@ -136,7 +136,7 @@ type Ironic struct {
 	Endpoint       string `set:"ironicEndpoint" env:"IRONIC_ENDPOINT" is:"url" basic:"" restart:"" help:"Ironic's URL; unset with KUBERNETES: that of BMO, or of IRONIC_NAME"`
 	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
 	Namespace      string `set:"ironicNamespace" env:"IRONIC_NAMESPACE" is:"name" restart:"" help:"namespace of that resource; unset = ours, else the watched one"`
-	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"directory of ironic/username and ironic/password; without it none are sent"`
+	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"has ironic/username and ironic/password; without it none are sent"`
 	CACertFile     string `set:"ironicCacertFile" env:"IRONIC_CACERT_FILE" def:"/opt/metal3/certs/ca/tls.crt" is:"path" restart:"" help:"CA of Ironic's certificate"`
 	ClientCertFile string `set:"ironicClientCertFile" env:"IRONIC_CLIENT_CERT_FILE" def:"/opt/metal3/certs/client/tls.crt" is:"path" restart:"" help:"our certificate towards Ironic"`
 	ClientKeyFile  string `set:"ironicClientPrivateKeyFile" env:"IRONIC_CLIENT_PRIVATE_KEY_FILE" def:"/opt/metal3/certs/client/tls.key" is:"path" restart:"" help:"key of our certificate"`

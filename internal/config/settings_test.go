@@ -29,6 +29,9 @@ func TestTagsAreSound(t *testing.T) {
 		if s.help == "" || len(s.help) > 80 || strings.ContainsAny(s.help+s.rule.must, "|\n") {
 			t.Errorf("%s: help %q (%d) or rule %q is empty, too long or breaks the table", s.names[0], s.help, len(s.help), s.rule.must)
 		}
+		if s.short() != strings.ToUpper(capital.ReplaceAllString(s.key, "_$0")) {
+			t.Errorf("%s is %s in the file: not its flag in camel case, as the page says", s.names[0], s.key)
+		}
 		if f := fs.Lookup(s.flag()); f.Hidden == s.has("basic") || (f.NoOptDefVal == "true") != (s.Type.Kind() == reflect.Bool) {
 			t.Errorf("--%s: hidden %t, alone it means %q", s.flag(), f.Hidden, f.NoOptDefVal)
 		}
@@ -47,14 +50,11 @@ var update = os.Getenv("UPDATE_DOCS") != "" // before the tests clear the enviro
 func TestDocsHoldTheTables(t *testing.T) {
 	tables := map[bool]string{}
 	for _, s := range settings {
-		key := "`" + s.key + "`"
-		if s.key == "config" {
-			key = ""
-		}
+		name := "`" + s.names[0] + "`"
 		if s.has("restart") {
-			key = strings.TrimSpace(key + " †")
+			name += " †"
 		}
-		tables[s.has("basic")] += fmt.Sprintf("| %#q | %s | %s | %s | %s |\n", s.names[0], key, cmp.Or(s.def, "unset"), s.rule.must, s.help)
+		tables[s.has("basic")] += fmt.Sprintf("| %s | %s | %s | %s |\n", name, cmp.Or(s.def, "unset"), s.rule.must, s.help)
 	}
 	body, err := os.ReadFile(docs)
 	is, want := string(body), string(body)
@@ -64,7 +64,7 @@ func TestDocsHoldTheTables(t *testing.T) {
 		if !ok {
 			t.Fatalf("the page lacks the marks of %q, %v", mark, err)
 		}
-		want = before + "<!-- " + mark + " -->\n| environment | file | default | rule | meaning |\n| --- | --- | --- | --- | --- |\n" +
+		want = before + "<!-- " + mark + " -->\n| environment | default | rule | meaning |\n| --- | --- | --- | --- |\n" +
 			tables[basic] + "<!-- /" + mark + " -->\n" + after
 	}
 	if update {

@@ -100,7 +100,7 @@ func TestSettingsAreNamedAsTheyAreSet(t *testing.T) {
 	const prefix = "IRONIC_THROTTLE_"
 	known := text(t, "docs/settings.md")
 	var names []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `"+prefix+"([A-Z0-9_]+)` \\|").FindAllStringSubmatch(known, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `"+prefix+"([A-Z0-9_]+)` (?:† )?\\|").FindAllStringSubmatch(known, -1) {
 		if !strings.Contains(m[1], "_") {
 			m[1] += "=" // a single word may mean something else
 		}
