@@ -67,7 +67,7 @@ type Limits struct {
 	CountMode    string             `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool               `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
 	Weights      map[string]float64 `set:"tenantWeights" help:"shares of namespaces; others have 1"`
-	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s or 1s..720h" help:"a host that does not move for this long loses its slot; 0 = never"`
+	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s or 1s..720h" help:"a host that does not move for this long counts no more; 0 = never"`
 }
 
 // Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
@@ -102,8 +102,8 @@ type Listen struct {
 type Access struct {
 	Mode    string   `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
 	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"has tls.crt, tls.key and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"of these listeners, and towards Ironic"`
-	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"of these listeners, for TLS 1.2; unset = Go's"`
+	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"of listeners beyond loopback, and towards Ironic"`
+	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"of listeners beyond loopback, for TLS 1.2; unset = Go's"`
 }
 
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in, and what is written there.
