@@ -122,13 +122,13 @@ const pollPerNode = 100 * time.Microsecond
 
 // request takes the time of one request that shows so many nodes.
 func (p *poller) request(s virtual.Stage, nodes int, then func()) {
-	if s == virtual.Listed || s == virtual.Read {
+	if s == virtual.Read {
 		then()
 		return
 	}
 	p.s.requests.all++
 	p.s.after(p.draw.Tail(spanPoll)+pollPerNode*time.Duration(nodes), func() {
-		if s == virtual.FirstList || s == virtual.NextList {
+		if s == virtual.List {
 			p.s.requests.lists++
 		}
 		then()

@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -18,9 +17,9 @@ var bmhStates = map[api.Op]api.BMHState{
 func (w *world) question(h *host) api.Ask {
 	a := api.Ask{
 		Namespace: h.namespace, Name: h.name, Op: h.op(), NodeUUID: h.uuid, Planned: h.planned, BMHState: bmhStates[h.op()],
-		ErrorCount: h.errors, ConductorGroup: h.group, VirtualMedia: h.virtual, SpecHash: string(rune('a' + h.spec)),
+		ErrorCount: h.errors, ConductorGroup: h.group, VirtualMedia: h.virtual,
 	}
-	if h.bare || w.wrong(bareNames, w.clients, .15) {
+	if w.wrong(bareNames, .4) {
 		a.NodeUUID = ""
 	}
 	if a.Op == api.OpProvision {
@@ -28,17 +27,16 @@ func (w *world) question(h *host) api.Ask {
 		if found && n.State != ironic.Manageable && n.State != ironic.CleanFailed && n.State != ironic.InspectFailed {
 			a.BMHState = api.BMHProvisioning
 		}
-		a.ProvisioningFailCount = h.undeployed
 	}
 	return a
 }
 
 // where is the replica that a request goes to: mostly the one that leads.
 func (w *world) where() *replica {
-	if r := w.leader(); r != nil && chance(w.clients, .93) {
+	if r := w.leader(); r != nil && w.chance(.93) {
 		return r
 	}
-	return w.replicas[w.clients.IntN(len(w.replicas))]
+	return w.replicas[w.IntN(len(w.replicas))]
 }
 
 // clientPatience is after which an asker takes no answer for a no.
@@ -63,18 +61,18 @@ func (w *world) ask(h *host) {
 			}
 			a := r.c.IsReady(r.clock(), q)
 			w.answered(r, h, q, a)
-			if w.wrong(lostAnswers, w.clients, .1) {
+			if w.wrong(lostAnswers, .1) {
 				return
 			}
 			n, _ := w.node(h.uuid)
-			given := yes{at: w.at, process: r.life, op: q.Op, reason: a.Reason, atWork: working(n)}
+			given := yes{at: w.at, process: r.identity, op: q.Op, reason: a.Reason, atWork: working(n)}
 			w.after(w.travel(), func() {
 				switch {
 				case answered || w.at-sent > clientPatience || h.life != life:
 				case !a.Ready:
-					back(between(w.clients, 2*time.Second, 40*time.Second))
+					back(w.between(2*time.Second, 40*time.Second))
 				case a.Reason == api.ReasonDone || q.Op == api.OpNone:
-					back(between(w.clients, time.Second, 20*time.Second))
+					back(w.between(time.Second, 20*time.Second))
 				default:
 					answered = true
 					w.act(h, r, given)
@@ -83,24 +81,24 @@ func (w *world) ask(h *host) {
 		})
 	}
 	put()
-	if w.wrong(lostAnswers, w.clients, .15) {
+	if w.wrong(lostAnswers, .15) {
 		put()
 	}
-	w.after(clientPatience+time.Millisecond, func() { back(between(w.clients, time.Second, 20*time.Second)) })
+	w.after(clientPatience+time.Millisecond, func() { back(w.between(time.Second, 20*time.Second)) })
 }
 
 // travel is how long a message is on its way.
 func (w *world) travel() time.Duration {
-	if chance(w.wire, .05) {
-		return between(w.wire, 0, 900*time.Millisecond)
+	if w.chance(.05) {
+		return w.between(0, 900*time.Millisecond)
 	}
-	return between(w.wire, 0, 5*time.Millisecond)
+	return w.between(0, 5*time.Millisecond)
 }
 
 // yes is one that a host was given.
 type yes struct {
 	at      time.Duration
-	process int // of the replica that gave it
+	process string // identity of the one that gave it
 	op      api.Op
 	reason  api.Reason
 	atWork  bool // it was given while the host was at work
@@ -114,25 +112,25 @@ func (w *world) act(h *host, r *replica, y yes) {
 	if y.reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
 		bound = shortTTL // a new host, or one that nothing has happened to
 	}
-	lag := between(w.clients, 0, 3*time.Second)
+	lag := w.between(0, 3*time.Second)
 	switch {
-	case chance(w.clients, .05) && !w.quiet: // it never acts
+	case w.chance(.05) && !w.quiet: // it never acts
 		h.waits--
-		w.drive(h, between(w.clients, time.Second, 5*time.Minute))
+		w.drive(h, w.between(time.Second, 5*time.Minute))
 		return
-	case chance(w.clients, .2):
-		lag = between(w.clients, 0, settle)
-	case chance(w.clients, .15):
-		lag = between(w.clients, 0, bound)
+	case w.chance(.2):
+		lag = w.between(0, settle)
+	case w.chance(.15):
+		lag = w.between(0, bound)
 	}
 	w.after(lag, func() {
 		if h.life != life {
 			return
 		}
 		h.waits--
-		defer w.drive(h, between(w.clients, time.Second, 15*time.Second))
+		defer w.drive(h, w.between(time.Second, 15*time.Second))
 		since := w.at - y.at
-		over := r.life != y.process || w.lease.terms != terms
+		over := r.identity != y.process || w.lease.terms != terms
 		switch {
 		case h.op() != y.op || !w.reaches(), over && since >= settle, h.flow != flow && since >= shortLinger, since >= bound:
 			return // it looks again
@@ -161,7 +159,6 @@ func (w *world) put(h *host, uuid string, target ironic.Target, lawful bool) int
 	}
 	w.look(h, n)
 	status, text := w.ironic.SetProvision(w.now(), uuid, target)
-	w.mark(h.n, string(target))
 	w.tellf("host %d: PUT %s in %q: %d %.60s", h.n, target, n.State, status, text)
 	if _, starts := target.Starts(); status == 202 && starts {
 		h.flow++
@@ -177,26 +174,26 @@ func (w *world) send(h *host) {
 	n, found := w.node(h.uuid)
 	target, ok := h.next(n.State)
 	if !found || !ok {
-		w.drive(h, between(w.clients, time.Second, 20*time.Second))
+		w.drive(h, w.between(time.Second, 20*time.Second))
 		return
 	}
 	w.through(h, target)
-	if w.wrong(torn, w.clients, .15) {
+	if w.wrong(torn, .15) {
 		life := h.life
-		w.after(between(w.clients, 0, 2*time.Second), func() {
+		w.after(w.between(0, 2*time.Second), func() {
 			if h.life == life {
 				w.through(h, target)
 			}
 		})
 	}
-	w.drive(h, between(w.clients, 3*time.Second, 25*time.Second))
+	w.drive(h, w.between(3*time.Second, 25*time.Second))
 }
 
 // through is one PUT in the gateway of one replica: the node is fetched before the decision, or with the slot
 // in hand.
 func (w *world) through(h *host, target ironic.Target) {
 	r, uuid := w.where(), h.uuid
-	known := chance(w.clients, .7)
+	known := w.chance(.7)
 	q := w.question(h)
 	q.NodeUUID, q.Op = uuid, target.Op()
 	r.after(w.travel(), func() {
@@ -248,13 +245,13 @@ type flight struct {
 // depart sends the first byte, if this process still leads.
 func (f *flight) depart() {
 	w, r := f.w, f.r
-	if !r.mayStart() || r.clock().Sub(f.came) >= 20*time.Second || r.cutFromIronic() || w.wrong(torn, w.wire, .05) {
+	if !r.mayStart() || r.clock().Sub(f.came) >= 20*time.Second || r.cutFromIronic() || w.wrong(torn, .05) {
 		f.pass.Unsent(r.clock())
 		f.end()
 		return
 	}
 	f.pass.Sent(r.clock())
-	if w.wrong(torn, w.wire, .15) {
+	if w.wrong(torn, .15) {
 		f.breaks()
 		return
 	}
@@ -270,14 +267,14 @@ func (f *flight) depart() {
 func (f *flight) breaks() {
 	w, r := f.w, f.r
 	broke := w.hurry(15 * time.Second)
-	switch luck := w.wire.Float64(); {
+	switch luck := w.Float64(); {
 	case luck < .3:
-		w.after(between(w.wire, 0, broke), func() { f.act() })
+		w.after(w.between(0, broke), func() { f.act() })
 	case luck < .75:
-		w.after(broke+between(w.wire, 0, w.cfg.Slots.Settle-time.Second), func() { f.act() })
+		w.after(broke+w.between(0, w.cfg.Slots.Settle-time.Second), func() { f.act() })
 	}
 	r.after(broke, func() {
-		w.tellf("%s", fmt.Sprint("replica ", r.n, ": a PUT breaks"))
+		w.tellf("replica %d: a PUT breaks", r.n)
 		f.pass.Broken(r.clock())
 	})
 	w.after(broke, f.end)
@@ -285,10 +282,10 @@ func (f *flight) breaks() {
 
 // hurry is mostly short and sometimes almost longest.
 func (w *world) hurry(longest time.Duration) time.Duration {
-	if w.style.has(torn) && !w.quiet && chance(w.wire, .1) {
-		return between(w.wire, 0, longest)
+	if w.style.has(torn) && !w.quiet && w.chance(.1) {
+		return w.between(0, longest)
 	}
-	return between(w.wire, 0, 200*time.Millisecond)
+	return w.between(0, 200*time.Millisecond)
 }
 
 // fetch reads one node as the gateway does, and reports whether it is there.

@@ -5,8 +5,7 @@
 // lies between them: requests that are lost, late, answered twice or torn off, processes that are paused,
 // cut off or killed at any write, an election, a ConfigMap or a file.
 //
-// One goroutine plays a history, and one seed decides all of it: Play of the same seed gives the same
-// Hash.
+// One goroutine plays a history, and one seed decides all of it: Play of the same seed tells the same story.
 //
 // What must hold is in law.go, answerlaw.go, turnlaw.go and drain.go.
 package soak

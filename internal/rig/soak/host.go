@@ -18,22 +18,16 @@ type host struct {
 	virtual         bool
 	planned         bool
 	gateway         bool // it sends PUTs through the gateway, without asking first
-	bare            bool // it asks by its name alone, always
 	script          []api.Op
 	at              int // in script
 	life            int // grows when its node is made again
 	uuid            string
 	exists          bool
-	spec, tried     int // what its image is, and was when it last got a slot
 
 	accepted bool   // the PUT of the present step was accepted
 	detour   api.Op // what it works towards first, as somebody or a failure has led it astray; "": nothing
 	errors   int
-	// undeployed is how often its deployment failed, which is all that BMO counts as provisioningFailCount.
-	undeployed int
-	waits      int // requests that its controller waits for
-	last       api.Reason
-	lastSaid   time.Duration
+	waits    int // requests that its controller waits for
 
 	truth
 }
@@ -67,18 +61,9 @@ var courses = map[api.Op]course{
 	api.OpInspect:   {ironic.TargetInspect, states{ironic.Manageable, ironic.InspectFailed}, states{ironic.Manageable}},
 	api.OpPrepare:   {ironic.TargetClean, states{ironic.Manageable}, states{ironic.Manageable}},
 	api.OpProvision: {ironic.TargetActive, states{ironic.Available}, states{ironic.Active}},
-	api.OpRescue: {
-		ironic.TargetRescue, states{ironic.Active, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed},
-		states{ironic.Rescue},
-	},
-	api.OpUnrescue: {
-		ironic.TargetUnrescue, states{ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed}, states{ironic.Active},
-	},
-	api.OpService: {ironic.TargetService, states{ironic.Active, ironic.ServiceFailed}, states{ironic.Active}},
+	api.OpService:   {ironic.TargetService, states{ironic.Active, ironic.ServiceFailed}, states{ironic.Active}},
 	api.OpDeprovision: {
-		ironic.TargetDeleted, states{
-			ironic.Active, ironic.Error, ironic.DeployFailed, ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed,
-		},
+		ironic.TargetDeleted, states{ironic.Active, ironic.Error, ironic.DeployFailed, ironic.ServiceFailed},
 		states{ironic.Available, ironic.Manageable},
 	},
 }
@@ -86,7 +71,6 @@ var courses = map[api.Op]course{
 // detours are what a host has to do first whose node is in a state from which no way leads to what it wants.
 var detours = map[ironic.State]api.Op{
 	ironic.DeployFailed: api.OpDeprovision, ironic.Error: api.OpDeprovision, ironic.Active: api.OpDeprovision,
-	ironic.Rescue: api.OpUnrescue, ironic.RescueFailed: api.OpUnrescue, ironic.UnrescueFailed: api.OpUnrescue,
 	ironic.ServiceFailed: api.OpService, ironic.Manageable: api.OpProvision, ironic.Available: api.OpProvision,
 }
 
@@ -106,39 +90,33 @@ func (h *host) reached(s ironic.State) bool {
 }
 
 func (w *world) newHosts() {
-	r := stream(w.seed, 102)
 	for n := range w.style.hosts {
-		h := &host{n: n, namespace: []string{"red", "blue"}[r.IntN(2)], name: fmt.Sprintf("host-%d", n)}
-		h.gateway, h.virtual, h.planned = chance(r, w.style.gateway), chance(r, w.style.virtual), chance(r, w.style.planned)
-		if !h.gateway && chance(r, .25) { // a PUT says nothing of errors
-			h.errors = 1 + r.IntN(4)
+		h := &host{n: n, namespace: []string{"red", "blue"}[w.IntN(2)], name: fmt.Sprintf("host-%d", n)}
+		h.gateway, h.virtual, h.planned = w.chance(w.style.gateway), w.chance(w.style.virtual), w.chance(w.style.planned)
+		if !h.gateway && w.chance(.25) { // a PUT says nothing of errors
+			h.errors = 1 + w.IntN(4)
 		}
-		h.bare = w.style.has(bareNames) && chance(r, .4)
-		if w.style.groups && chance(r, .5) {
+		if w.style.groups && w.chance(.5) {
 			h.group = "rack1"
 		}
-		state := states{ironic.Manageable, ironic.Manageable, ironic.Available, ironic.Active}[r.IntN(4)]
+		state := states{ironic.Manageable, ironic.Manageable, ironic.Available, ironic.Active}[w.IntN(4)]
 		if state == ironic.Manageable {
-			h.script = []api.Op{api.OpInspect, api.OpPrepare}[:1+r.IntN(4)/3]
+			h.script = []api.Op{api.OpInspect, api.OpPrepare}[:1+w.IntN(4)/3]
 		}
 		if state != ironic.Active {
 			h.script = append(h.script, api.OpProvision)
 		}
-		for w.style.rescues && chance(r, .6) {
-			if chance(r, .5) {
-				h.script = append(h.script, api.OpService)
-			} else {
-				h.script = append(h.script, api.OpRescue, api.OpUnrescue)
-			}
+		for w.style.services && w.chance(.6) {
+			h.script = append(h.script, api.OpService)
 		}
-		if chance(r, .6) {
+		if w.chance(.6) {
 			h.script = append(h.script, api.OpDeprovision)
-			if chance(r, .5) {
+			if w.chance(.5) {
 				h.script = append(h.script, api.OpProvision)
 			}
 		}
 		w.hosts = append(w.hosts, h)
-		if state != ironic.Manageable || h.gateway || chance(r, .7) {
+		if state != ironic.Manageable || h.gateway || w.chance(.7) {
 			w.create(h, state) // else when it has a yes
 		}
 	}
@@ -164,7 +142,7 @@ func (w *world) create(h *host, state ironic.State) {
 func (w *world) drive(h *host, d time.Duration) {
 	life := h.life
 	w.after(d, func() {
-		if h.life == life && !w.ending && !h.done() {
+		if h.life == life && !h.done() {
 			w.reconcile(h)
 		}
 	})
@@ -172,7 +150,7 @@ func (w *world) drive(h *host, d time.Duration) {
 
 // reconcile is one turn of its controller: it looks at the node, and does the next thing.
 func (w *world) reconcile(h *host) {
-	pause := between(w.clients, 2*time.Second, 15*time.Second)
+	pause := w.between(2*time.Second, 15*time.Second)
 	if h.waits > 0 || !w.reaches() {
 		w.drive(h, pause)
 		return
@@ -182,10 +160,10 @@ func (w *world) reconcile(h *host) {
 		w.look(h, n)
 	}
 	switch {
-	case found && working(n) && chance(w.clients, .8):
+	case found && working(n) && w.chance(.8):
 		w.drive(h, pause)
 	case found && !working(n) && w.advance(h, n):
-		w.drive(h, between(w.clients, 0, pause))
+		w.drive(h, w.between(0, pause))
 	case h.gateway:
 		w.send(h)
 	default:
@@ -202,9 +180,6 @@ func (w *world) advance(h *host, n ironic.Node) bool {
 	if h.accepted && n.State.Failed() {
 		h.accepted = false
 		h.errors = min(h.errors+1, 9)
-		if n.State == ironic.DeployFailed {
-			h.undeployed = min(h.undeployed+1, 9)
-		}
 	}
 	op := h.op()
 	_, starts := h.next(n.State)
@@ -221,7 +196,7 @@ func (w *world) advance(h *host, n ironic.Node) bool {
 	case h.reached(n.State):
 		w.tellf("host %d: %s is done, %s", h.n, op, n.State)
 		h.at++
-		h.accepted, h.errors, h.undeployed = false, 0, 0
+		h.accepted, h.errors = false, 0
 		return true
 	case !starts && h.detour == "":
 		h.detour, h.accepted = detours[n.State], false

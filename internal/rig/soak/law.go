@@ -13,13 +13,13 @@ type truth struct {
 	flow      int           // grows with each work that begins
 	working   ironic.Target // what the last work was started for, until its end was looked at
 	lawful    bool          // that was on a yes, within the times that a yes is good for
-	excused   bool          // its slot was not granted by a yes, or it was written off since
+	excused   bool          // its slot was not granted by a yes
 	exempt    bool          // the yes was: not limited
 	reason    api.Reason    // of the yes on which it works
 	granted   time.Duration // when it got its slot
 	nth       int           // of all grants that was
 	begins    time.Duration // when its work began last
-	asFailing grant         // its slot, if it got that as a failing host
+	asFailing string        // identity of who gave it its slot, if it got that as a failing host
 	limits    slots.Limits  // in force then
 	troubled  time.Duration // when something last happened to it that nobody may have seen
 	rested    time.Duration // when its work was last found to have ended
@@ -44,8 +44,6 @@ func (w *world) look(h *host, n ironic.Node) {
 	h.repaired(h.working, n.State)
 	h.working, h.rested = "", w.at
 	if n.State.Failed() {
-		w.mark(h.n, "failed")
-		w.failed++
 		h.fails++
 		h.troubled = w.at
 	}
@@ -66,8 +64,8 @@ func (w *world) started(h *host, lawful bool) {
 
 // law is the limit, told so that limits may change: of the hosts that work on slots that were granted, the host that got
 // its slot last got it while all the others had theirs. So they are no more than the limit that was in force
-// then. Exempt are hosts that are not limited, slots that were not granted (foreign), those that were
-// written off since, and work that began without a yes. A host that another term had let start counts.
+// then. Exempt are hosts that are not limited, slots that were not granted (foreign), and work that began without a
+// yes. A host that another term had let start counts.
 func (w *world) law() {
 	total, group, virtual := pool{in: "in all"}, pool{in: "in rack1"}, pool{in: "of virtual media"}
 	for _, h := range w.hosts {
@@ -85,32 +83,11 @@ func (w *world) law() {
 		}
 	}
 	for _, p := range []pool{total, group, virtual} {
-		if p.limit > 0 && p.n > p.limit && !w.writtenOff() {
+		if p.limit > 0 && p.n > p.limit {
 			w.failf("%d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d",
 				p.n, p.in, p.last, p.limit)
 		}
 	}
-}
-
-// writtenOff looks for hosts that were written off since the last poll, of which the notice comes with the
-// next one, and reports whether there are any: then it has looked at the law again.
-func (w *world) writtenOff() (found bool) {
-	for _, r := range w.replicas {
-		if !r.up || !r.begun {
-			continue
-		}
-		for _, o := range r.c.Status(r.clock()).Slots.Occupants {
-			for _, h := range w.hosts {
-				if o.Stuck && h.uuid == o.NodeUUID && !h.excused {
-					h.excused, found = true, true
-				}
-			}
-		}
-	}
-	if found {
-		w.law()
-	}
-	return found
 }
 
 // pool counts the hosts that work in one.
@@ -135,14 +112,8 @@ func (w *world) grant(r *replica, h *host) {
 		h.limits.Groups = map[string]int{h.group: g}
 	}
 	w.grants++
-	if s.Total.Limit < r.settings.Slots.Total {
-		w.tally["slots given below the ceiling"]++
-	}
-	if s.Total.Limit > r.settings.Slots.Total {
-		w.failf("the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
-	}
 	if h.planned {
-		w.tally["slots given to planned work"]++
+		w.Tally["slots given to planned work"]++
 		w.plannedLaw(r, h)
 	}
 	w.startLaw(r, h)
@@ -176,9 +147,6 @@ func (w *world) startLaw(r *replica, h *host) {
 	now := r.clock()
 	if age, most := r.c.View(now).AgeSeconds, 4*r.settings.Slots.MaxStale.Seconds(); age < 0 || age > most {
 		w.failf("host %d has a slot, and Ironic was seen %.0f s ago, at most %.0f are allowed", h.n, age, most)
-	}
-	if r.settings.Breakers == nil {
-		return
 	}
 	for _, b := range r.c.Breakers(now).Breakers {
 		if b.Scope == "ironic" && b.State == "OPEN" {

@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -11,29 +10,28 @@ import (
 
 // mischief is everything that goes wrong by itself.
 func (w *world) mischief() {
-	for f := range faultKinds {
-		r := stream(w.seed, 200+uint64(f))
-		every, do := w.trouble(f, r)
+	for _, f := range faults {
+		every, do := w.trouble(f)
 		if do == nil || !w.style.has(f) {
 			continue
 		}
 		var loop func()
 		loop = func() {
 			if !w.quiet {
-				w.tally[faultNames[f]]++
+				w.Tally[string(f)]++
 				do()
-				w.after(between(r, 0, 2*every), loop)
+				w.after(w.between(0, 2*every), loop)
 			}
 		}
-		w.after(between(r, 0, 2*every), loop)
+		w.after(w.between(0, 2*every), loop)
 	}
 }
 
 // trouble is how often a fault comes, and what it is; nil for those that are in what others do.
-func (w *world) trouble(f fault, r *rand.Rand) (every time.Duration, do func()) {
-	replica := func() *replica { return w.replicas[r.IntN(len(w.replicas))] }
-	host := func() *host { return w.hosts[r.IntN(len(w.hosts))] }
-	until := func(most time.Duration) time.Duration { return w.at + between(r, time.Second, most) }
+func (w *world) trouble(f fault) (every time.Duration, do func()) {
+	replica := func() *replica { return w.replicas[w.IntN(len(w.replicas))] }
+	host := func() *host { return w.hosts[w.IntN(len(w.hosts))] }
+	until := func(most time.Duration) time.Duration { return w.at + w.between(time.Second, most) }
 	switch f {
 	case kills:
 		return 6 * time.Minute, func() { replica().die("killed") }
@@ -47,24 +45,22 @@ func (w *world) trouble(f fault, r *rand.Rand) (every time.Duration, do func()) 
 		return 10 * time.Minute, func() { w.away = until(3 * time.Minute) }
 	case conductors:
 		return 10 * time.Minute, func() {
-			_ = w.ironic.StopConductor(w.now(), r.IntN(2), between(r, time.Second, 2*time.Minute), chance(r, .5))
+			_ = w.ironic.StopConductor(w.now(), w.IntN(2), w.between(time.Second, 2*time.Minute), w.chance(.5))
 		}
 	case foreigners:
 		return 5 * time.Minute, func() { w.foreign(host()) }
 	case remakes:
-		return 6 * time.Minute, func() { w.remake(host(), between(r, 0, 2*time.Minute)+time.Duration(r.IntN(4)/3)*5*time.Minute) }
+		return 6 * time.Minute, func() { w.remake(host(), w.between(0, 2*time.Minute)+time.Duration(w.IntN(4)/3)*5*time.Minute) }
 	case reloads:
-		return 5 * time.Minute, func() { w.reload(r) }
-	case onHold:
-		return 3 * time.Minute, func() { w.putOnHold(r.IntN(len(w.hosts)), between(r, time.Second, 8*time.Minute)) }
+		return 5 * time.Minute, func() { w.reload() }
 	case failures:
-		return 90 * time.Second, func() { w.befall(host(), r.IntN(len(fates))) }
-	case operators:
-		return 4 * time.Minute, func() { w.operate(host(), r.IntN(4)) }
+		return 90 * time.Second, func() { w.befall(host(), w.IntN(len(fates))) }
+	case trips:
+		return 8 * time.Minute, w.trip
 	case skew:
 		return 8 * time.Minute, func() {
 			if w.style.replicas == 1 {
-				w.replicas[0].ahead -= between(r, 0, 2*time.Minute)
+				w.replicas[0].ahead -= w.between(0, 2*time.Minute)
 			}
 		}
 	case handOvers:
@@ -85,8 +81,8 @@ func (w *world) foreign(h *host) {
 		return
 	}
 	for _, t := range []ironic.Target{
-		ironic.TargetInspect, ironic.TargetClean, ironic.TargetProvide, ironic.TargetActive, ironic.TargetRescue,
-		ironic.TargetUnrescue, ironic.TargetService, ironic.TargetDeleted,
+		ironic.TargetInspect, ironic.TargetClean, ironic.TargetProvide, ironic.TargetActive, ironic.TargetService,
+		ironic.TargetDeleted,
 	} {
 		if w.put(h, h.uuid, t, false) == 202 {
 			return
@@ -108,7 +104,7 @@ func (w *world) remake(h *host, d time.Duration) {
 	life := h.life
 	w.after(d, func() {
 		if h.life == life {
-			h.script, h.at, h.errors, h.undeployed, h.waits = []api.Op{api.OpInspect, api.OpProvision}, 0, 0, 0, 0
+			h.script, h.at, h.errors, h.waits = []api.Op{api.OpInspect, api.OpProvision}, 0, 0, 0
 			w.create(h, ironic.Manageable)
 			w.drive(h, 0)
 		}
@@ -116,43 +112,10 @@ func (w *world) remake(h *host, d time.Duration) {
 }
 
 // reload changes settings, which the replicas read each when it does.
-func (w *world) reload(r *rand.Rand) {
-	draw(r, w.style, &w.cfg.Slots)
-	if chance(r, .3) {
-		w.cfg.Holdoff.Timeout = between(r, 0, 10*time.Minute)
-	}
+func (w *world) reload() {
+	w.draw(&w.cfg.Slots)
 	for _, x := range w.replicas {
-		x.after(between(r, 0, 10*time.Second), x.reload)
-	}
-}
-
-// holds are the states in which somebody stops work in its middle.
-var holdStates = map[ironic.State]ironic.State{
-	ironic.CleanWait: ironic.CleanHold, ironic.DeployWait: ironic.DeployHold, ironic.ServiceWait: ironic.ServiceHold,
-}
-
-// putOnHold stops the work of the first host from there on that has such work, until somebody lets it go on; a minute later
-// it has ended well.
-func (w *world) putOnHold(first int, d time.Duration) {
-	for i := range w.hosts {
-		uuid := w.hosts[(first+i)%len(w.hosts)].uuid
-		n, found := w.node(uuid)
-		held, can := holdStates[n.State]
-		if !found || !can || n.TargetState == "" || n.TargetState.Busy() {
-			continue
-		}
-		move := func(after time.Duration, from, to ironic.State) {
-			w.after(after, func() {
-				if now, found := w.node(uuid); found && now.State == from {
-					_ = w.ironic.SetState(w.now(), uuid, to, false)
-					w.tellf("%s: %s", n.Name, to)
-				}
-			})
-		}
-		move(0, n.State, held)
-		move(d, held, n.State)
-		move(d+time.Minute, n.State, n.TargetState)
-		return
+		x.after(w.between(0, 10*time.Second), x.reload)
 	}
 }
 
@@ -169,31 +132,16 @@ func (w *world) befall(h *host, luck int) {
 	}
 }
 
-// operate is what an operator does by hand.
-func (w *world) operate(h *host, luck int) {
+// trip opens the breaker of all of Ironic by hand.
+func (w *world) trip() {
 	r := w.leader()
 	if r == nil {
 		return
 	}
-	now := r.clock()
-	switch breakers := r.settings.Breakers != nil; {
-	case luck == 0:
-		if _, err := r.c.ReleaseHold(now, h.namespace, h.name, ""); err == nil {
-			h.hold = nil
-			w.tellf("host %d: its hold is released", h.n)
+	if _, err := r.c.TripBreaker(r.clock(), "ironic", time.Minute); err == nil {
+		for _, x := range w.hosts { // who waits is in line again when it asks
+			x.refused = refusal{}
 		}
-	case luck == 1:
-		h.spec = (h.spec + 1) % 20
-		h.hold = nil
-	case luck == 2 && breakers:
-		_, _ = r.c.ResetBreaker(now, "ironic")
-	case luck == 3 && breakers:
-		if _, err := r.c.TripBreaker(now, "ironic", time.Minute); err == nil {
-			w.trips++
-			for _, x := range w.hosts { // who waits is in line again when it asks
-				x.refused = refusal{}
-			}
-			w.tellf("somebody trips the breaker")
-		}
+		w.tellf("somebody trips the breaker")
 	}
 }

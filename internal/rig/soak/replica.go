@@ -2,13 +2,13 @@ package soak
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/virtual"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -16,7 +16,6 @@ import (
 type replica struct {
 	world *world
 	n     int
-	rng   *rand.Rand
 
 	ahead time.Duration // of its clock
 	rate  float64       // of its clock
@@ -30,12 +29,12 @@ type replica struct {
 	identity string
 	c        *admission.Controller
 	polls    *virtual.Poll
-	slow     bool        // the present poll
-	fence    *lead.Fence // nil: it is alone
-	term     int         // of the Lease, 0: in none
-	renewed  time.Time   // when the latest renewal was confirmed
-	begun    bool        // it decides, as far as its Lease goes
-	settings admission.Config
+	slow     bool             // the present poll
+	fence    *lead.Fence      // nil: it is alone
+	term     int              // of the Lease, 0: in none
+	renewed  time.Time        // when the latest renewal was confirmed
+	begun    bool             // it decides, as far as its Lease goes
+	settings admission.Config // that it has read
 	saving   bool
 
 	starts    []time.Duration // of hosts, in its present life
@@ -44,10 +43,10 @@ type replica struct {
 }
 
 func (w *world) newReplica(n int) {
-	r := &replica{world: w, n: n, rng: stream(w.seed, 10+uint64(n)), rate: 1}
+	r := &replica{world: w, n: n, rate: 1}
 	if w.style.has(skew) {
-		r.ahead = between(r.rng, -w.style.skew, w.style.skew)
-		r.rate = 1 + (r.rng.Float64()-.5)*4e-3 // far more than any clock's
+		r.ahead = r.world.between(-w.style.skew, w.style.skew)
+		r.rate = 1 + (w.Float64()-.5)*4e-3 // far more than any clock's
 	}
 	w.replicas = append(w.replicas, r)
 }
@@ -92,7 +91,7 @@ func (r *replica) boot() {
 	r.life++
 	r.up, r.begun, r.term, r.paused, r.saving = true, false, 0, 0, false
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
-	r.heeds(w.cfg) // it may have missed a reload
+	r.settings = w.cfg // it may have missed a reload
 	r.starts, r.parts = nil, 0
 	cfg := w.cfg
 	cfg.Leading, cfg.Notify, cfg.NotifyFailures = r.mayStart, r.noticed, r.failed
@@ -111,7 +110,7 @@ func (r *replica) boot() {
 		return
 	}
 	r.fence = lead.NewFence(renewDeadline)
-	r.after(between(r.rng, 0, time.Second), r.elect)
+	r.after(r.world.between(0, time.Second), r.elect)
 }
 
 // mayStart is what the decision asks before each yes.
@@ -121,20 +120,16 @@ func (r *replica) mayStart() bool {
 
 // begin begins a term: the holds are read first.
 func (r *replica) begin() {
-	r.claim(func() {
-		records, learned := r.world.store.load(r)
-		if err := r.c.Start(r.clock(), records, learned); err != nil {
-			r.world.failf("replica %d: %v", r.n, err)
-			return
-		}
-		if r.settings.Slots.Total != r.world.cfg.Slots.Total { // changed while it stood by
-			r.reload()
-		}
-		r.begun = true
-		r.world.tellf("replica %d decides from now on, with the holds of %d hosts", r.n, len(records))
-		r.poll()
-		r.after(saveInterval, r.saveTick)
-	})
+	w := r.world
+	if err := r.c.Start(r.clock(), w.records, sizing.State{}); err != nil {
+		w.failf("replica %d: %v", r.n, err)
+		return
+	}
+	r.reload() // settings may have changed while it stood by
+	r.begun = true
+	w.tellf("replica %d decides from now on, with the holds of %d hosts", r.n, len(w.records))
+	r.poll()
+	r.after(saveInterval, r.saveTick)
 }
 
 // die ends the process, which is started again.
@@ -146,7 +141,6 @@ func (r *replica) die(why string) {
 	if r.fence != nil {
 		r.fence.End()
 	}
-	w.mark(r.n, why)
 	w.tellf("replica %d: process %d ends: %s", r.n, r.life, why)
 	r.up, r.begun = false, false
 	for _, h := range w.hosts { // what was not saved ends with it
@@ -155,10 +149,10 @@ func (r *replica) die(why string) {
 		}
 	}
 	away := 20 * time.Second
-	if chance(r.rng, .5) {
+	if r.world.chance(.5) {
 		away = time.Second
 	}
-	r.start(between(r.rng, 0, away))
+	r.start(r.world.between(0, away))
 }
 
 // reload takes the settings as they are now.
@@ -167,22 +161,11 @@ func (r *replica) reload() {
 	if !r.up {
 		return
 	}
-	r.heeds(w.cfg)
-	r.polls.Extra = w.cfg.Slots.CountExtra
+	r.settings = w.cfg
 	if err := r.c.Reconfigure(r.clock(), w.cfg); err != nil {
 		w.failf("replica %d: %v", r.n, err)
 	}
 	w.tellf("replica %d reloads: %+v", r.n, w.cfg.Slots.Limits)
-}
-
-// heeds takes settings. Holds that have begun last as long as the new ones say.
-func (r *replica) heeds(cfg admission.Config) {
-	if r.settings.Holdoff.Timeout != cfg.Holdoff.Timeout {
-		for _, h := range r.world.hosts {
-			h.hold = nil
-		}
-	}
-	r.settings = cfg
 }
 
 // noticed hears what happened to slots.
@@ -190,11 +173,7 @@ func (r *replica) noticed(notices []slots.Notice) {
 	for _, n := range notices {
 		r.world.tellf("replica %d: %s %s", r.n, n.Kind, n.ID.Name)
 		for _, h := range r.world.hosts {
-			switch {
-			case h.uuid != n.ID.UUID:
-			case n.Kind == slots.NoticeStuck: // written off
-				h.excused = true
-			case n.Kind == slots.NoticeForeign && h.refused.r == r: // at work, so that it waits no more
+			if n.Kind == slots.NoticeForeign && h.uuid == n.ID.UUID && h.refused.from == r.identity { // at work, so that it waits no more
 				h.refused = refusal{}
 			}
 		}
@@ -207,7 +186,7 @@ const newest = 6
 // poll begins a poll, and the next one when this one is over.
 func (r *replica) poll() {
 	if r.begun {
-		r.slow = r.world.wrong(slowPolls, r.rng, .3)
+		r.slow = r.world.wrong(slowPolls, .3)
 		r.polls.Begin()
 	}
 }
@@ -215,16 +194,16 @@ func (r *replica) poll() {
 // request lets a poll go on when a request has been answered, or ends it where it was not. Lists and fetches take their
 // time where the poll is slow.
 func (r *replica) request(s virtual.Stage, _ int, then func()) {
-	if !r.slow && (s == virtual.NextList || s == virtual.Listed || s == virtual.Fetch) {
+	if !r.slow && (s == virtual.List || s == virtual.Fetch) {
 		then()
 		return
 	}
-	d := between(r.rng, 0, 30*time.Millisecond)
+	d := r.world.between(0, 30*time.Millisecond)
 	if r.slow {
-		d = between(r.rng, 0, 1500*time.Millisecond)
+		d = r.world.between(0, 1500*time.Millisecond)
 	}
 	r.after(d, func() {
-		if r.cutFromIronic() || !r.world.quiet && chance(r.rng, .003) {
+		if r.cutFromIronic() || !r.world.quiet && r.world.chance(.003) {
 			r.polls.Fail()
 			r.again()
 			return
@@ -233,10 +212,7 @@ func (r *replica) request(s virtual.Stage, _ int, then func()) {
 	})
 }
 
-func (r *replica) observed(o ironic.Observation) {
-	if !r.world.quiet && chance(r.rng, .02) { // told twice
-		r.c.Observe(r.clock(), o)
-	}
+func (r *replica) observed(ironic.Observation) {
 	r.world.twoLead()
 	r.save()
 	r.again()
@@ -244,11 +220,8 @@ func (r *replica) observed(o ironic.Observation) {
 
 // again is the next poll.
 func (r *replica) again() {
-	interval := between(r.rng, 4*time.Second, 9*time.Second)
-	switch {
-	case r.world.ending:
-		interval = 20 * time.Second
-	case r.world.quiet:
+	interval := r.world.between(4*time.Second, 9*time.Second)
+	if r.world.quiet {
 		interval *= 2
 	}
 	r.after(interval, r.poll)

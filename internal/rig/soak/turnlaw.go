@@ -8,23 +8,16 @@ import (
 
 // refusal is the last answer that left a host in the queue.
 type refusal struct {
-	r        *replica
-	life     int
+	from     string // identity of the process that gave it
 	at       time.Duration
 	ask      api.Ask
 	reason   api.Reason
 	position int
 }
 
-// by reports whether r gave it, in its present life, at most so long ago.
+// by reports whether the present process of r gave it, at most so long ago.
 func (f *refusal) by(r *replica, ago time.Duration) bool {
-	return f.r == r && f.life == r.life && r.world.at-f.at <= ago
-}
-
-// grant says who gave a slot.
-type grant struct {
-	r    *replica
-	life int
+	return f.from == r.identity && r.world.at-f.at <= ago
 }
 
 // failing is the number of errors from which a host is failing.
@@ -50,11 +43,11 @@ func (w *world) turnLaw(r *replica, h *host, before refusal) {
 // capLaw: failing hosts hold a quarter of the slots while healthy ones want them.
 func (w *world) capLaw(r *replica, h *host) {
 	s := r.c.Status(r.clock()).Slots
-	h.asFailing = grant{}
+	h.asFailing = ""
 	if h.errors < failing || h.planned || h.virtual || len(r.settings.Slots.Groups) > 0 || h.op() == api.OpDeprovision {
 		return
 	}
-	h.asFailing = grant{r, r.life}
+	h.asFailing = r.identity
 	holding, healthy := 0, 0
 	for _, x := range w.hosts {
 		switch {
@@ -73,7 +66,7 @@ func (w *world) capLaw(r *replica, h *host) {
 // holds reports whether h has a slot that counts.
 func holds(s api.SlotsView, h *host) bool {
 	for _, o := range s.Occupants {
-		if o.NodeUUID == h.uuid && (h.uuid != "" || o.Name == h.key()) && !o.Stuck {
+		if o.NodeUUID == h.uuid && (h.uuid != "" || o.Name == h.key()) {
 			return true
 		}
 	}
@@ -116,7 +109,7 @@ func (w *world) partsLaw(r *replica, h *host) {
 	if r.parts++; h.namespace == "red" {
 		r.parts -= 2
 	}
-	if most := 8; max(r.parts, -r.parts) > most {
+	if most := 12; max(r.parts, -r.parts) > most {
 		w.failf("one tenant got %d slots more than the other while both asked", max(r.parts, -r.parts))
 	}
 }

@@ -9,37 +9,35 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/agenda"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // Result is one history.
 type Result struct {
 	Seed   uint64
-	Hash   uint64 // of all that happened
-	Broken string // the law that it broke; "": none
-	Tally  Tally
-	Story  []string // where it was told
+	Broken string         // the law that it broke; "": none
+	Tally  map[string]int // how often what happened: it shows that histories were worth playing
+	Story  []string       // where it was told
 }
-
-// Tally shows that histories were worth playing: how often what happened.
-type Tally map[string]int
 
 // Play plays the history of a seed, and tells it.
 func Play(seed uint64, tell bool) Result {
-	w := newWorld(seed)
-	w.verbose = tell
-	if w.broken == "" {
+	w := newWorld(seed, tell)
+	if w.Broken == "" {
 		w.play()
 	}
-	w.tally["virtual hours"] += int(w.at.Hours() + .5)
-	return Result{Seed: seed, Hash: w.digest, Broken: w.broken, Tally: w.tally, Story: w.story}
+	w.Tally["virtual hours"] += int(w.at.Hours() + .5)
+	return w.Result
 }
 
 var epoch = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // world is one history.
 type world struct {
-	seed   uint64
+	Result
+	verbose bool
+	dice
 	style  style
 	cfg    admission.Config // as the configuration says now
 	at     time.Duration    // since epoch, the true time
@@ -50,40 +48,31 @@ type world struct {
 	hosts    []*host
 	replicas []*replica
 	lease    lease
-	store    store
-
-	clients *rand.Rand // draws what clients do
-	wire    *rand.Rand // draws how long messages take
+	records  []holdoff.Record // holds that outlive a process: in a ConfigMap, or where there is one replica in a file
 
 	quiet  bool // nothing goes wrong any more
-	ending bool // nobody asks any more
-
-	grants, failed, trips int
-	digest                uint64
-	tally                 Tally
-	broken                string
-	verbose               bool
-	story                 []string
+	grants int
 }
 
-func newWorld(seed uint64) *world {
-	w := &world{seed: seed, style: newStyle(seed), tally: Tally{}}
-	w.cfg = newConfig(seed, w.style)
-	w.clients, w.wire, w.store.rng = stream(seed, 1), stream(seed, 3), stream(seed, 5)
+func newWorld(seed uint64, tell bool) *world {
+	w := &world{
+		Result: Result{Seed: seed, Tally: map[string]int{}}, verbose: tell, dice: dice{rand.New(rand.NewPCG(seed, 0))},
+	}
+	w.style = newStyle(w.dice)
+	w.cfg = w.newConfig()
 	o := fakeironic.DefaultOptions()
 	span := func(low, high int) fakeironic.Span {
 		return fakeironic.Span{Min: time.Duration(low) * time.Second, Max: time.Duration(high) * time.Second}
 	}
 	d := &o.Durations
 	d.Prepare, d.Boot, d.InspectRun, d.CleanRun, d.DeployRun = span(1, 8), span(10, 60), span(0, 40), span(2, 60), span(5, 120)
-	d.FinalReboot, d.TearDown, d.Unrescue, d.Service, d.Callback = span(1, 10), span(1, 10), span(1, 30), span(20, 200), 5*time.Minute
+	d.FinalReboot, d.TearDown, d.Service, d.Callback = span(1, 10), span(1, 10), span(20, 200), 5*time.Minute
 	o.Seed, o.API.MaxMinor, o.API.MaxLimit = seed, 95, w.style.page
 	o.WholeSeconds, o.FastTrack = w.style.seconds, w.style.fast
-	o.Fates = fakeironic.Fates{FailTargets: []string{"active", "clean", "provide", "inspect", "deleted", "rescue", "unrescue", "service"}}
+	o.Fates = fakeironic.Fates{FailTargets: []string{"active", "clean", "provide", "inspect", "deleted", "service"}}
 	if w.style.has(failures) {
 		o.Fates.CleanReboot = .2
 	}
-	o.Overload.CollapseAbove, o.Overload.CollapseChance = w.style.collapse, .5
 	var err error
 	if w.ironic, err = fakeironic.NewWorld(o, epoch); err != nil {
 		w.failf("%v", err)
@@ -96,13 +85,13 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// play lets the history happen. It panics on nothing: what breaks is in w.broken.
+// play lets the history happen. It panics on nothing: what breaks is in w.Broken.
 func (w *world) play() {
 	for _, r := range w.replicas {
-		r.start(between(r.rng, 0, 5*time.Second))
+		r.start(w.between(0, 5*time.Second))
 	}
 	for _, h := range w.hosts {
-		w.drive(h, between(w.clients, 0, 40*time.Second))
+		w.drive(h, w.between(0, 40*time.Second))
 	}
 	w.mischief()
 	w.until(w.style.length)
@@ -111,7 +100,7 @@ func (w *world) play() {
 
 // until plays events up to t, or to the first broken law.
 func (w *world) until(t time.Duration) {
-	for w.broken == "" {
+	for w.Broken == "" {
 		at, ok := w.agenda.Next()
 		if !ok || at > t {
 			w.at = t
@@ -128,10 +117,10 @@ func (w *world) after(d time.Duration, do func()) { w.agenda.Add(w.at+max(0, d),
 func (w *world) now() time.Time { return epoch.Add(w.at) }
 
 // wrong reports whether a fault comes now, where it comes at all.
-func (w *world) wrong(f fault, r *rand.Rand, p float64) bool {
-	comes := w.style.has(f) && !w.quiet && chance(r, p)
+func (w *world) wrong(f fault, p float64) bool {
+	comes := w.style.has(f) && !w.quiet && w.chance(p)
 	if comes {
-		w.tally[faultNames[f]]++
+		w.Tally[string(f)]++
 	}
 	return comes
 }
@@ -139,28 +128,18 @@ func (w *world) wrong(f fault, r *rand.Rand, p float64) bool {
 // reaches reports whether anybody reaches Ironic now.
 func (w *world) reaches() bool { return w.at >= w.away }
 
-// mark enters something that happened into the digest of the history.
-func (w *world) mark(n int, what string) {
-	const prime = 1099511628211
-	w.digest = (w.digest ^ uint64(w.at)) * prime
-	w.digest = (w.digest ^ uint64(n)) * prime
-	for i := range len(what) {
-		w.digest = (w.digest ^ uint64(what[i])) * prime
-	}
-}
-
 // tellf adds a line to the story, which only a verbose history has.
 func (w *world) tellf(format string, args ...any) {
 	if w.verbose {
-		w.story = append(w.story, fmt.Sprintf("%8.1fs ", w.at.Seconds())+fmt.Sprintf(format, args...))
+		w.Story = append(w.Story, fmt.Sprintf("%8.1fs ", w.at.Seconds())+fmt.Sprintf(format, args...))
 	}
 }
 
 // failf ends the history: a law is broken.
 func (w *world) failf(format string, args ...any) {
-	if w.broken == "" {
-		w.broken = fmt.Sprintf(format, args...)
-		w.tellf("BROKEN: %s", w.broken)
+	if w.Broken == "" {
+		w.Broken = fmt.Sprintf(format, args...)
+		w.tellf("BROKEN: %s", w.Broken)
 	}
 }
 

@@ -14,12 +14,10 @@ type Stage uint8
 
 // The stages of a poll, in order.
 const (
-	Newest    Stage = iota // the nodes that changed last are asked for
-	FirstList              // the first list of those that are due
-	NextList
-	Listed // all lists are read
-	Fetch  // one node is asked for alone
-	Read   // everything is read, and observed next
+	Newest Stage = iota // the nodes that changed last are asked for
+	List                // a page of those that are due
+	Fetch               // one node is asked for alone
+	Read                // everything is read, and observed next
 )
 
 // Poll does what ironic.Poller does, stage after stage: a mark, the nodes that changed last, where ironic.Resync says so the lists,
@@ -76,7 +74,7 @@ func (p *Poll) newest() {
 		return
 	}
 	p.lists, p.marker = ironic.PollOrder(p.Extra, whole), ""
-	p.Request(FirstList, 0, p.list)
+	p.Request(List, 0, p.list)
 }
 
 // show takes nodes: the latest observation of each counts.
@@ -101,10 +99,10 @@ func (p *Poll) list() {
 		p.lists = p.lists[1:]
 	}
 	if len(p.lists) > 0 {
-		p.Request(NextList, len(nodes), p.list)
+		p.Request(List, len(nodes), p.list)
 		return
 	}
-	p.Request(Listed, 0, p.fetch)
+	p.fetch()
 }
 
 // fetch asks the view which nodes are to be fetched.
