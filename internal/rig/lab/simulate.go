@@ -12,7 +12,7 @@ with it: an Ironic, an operator that wants all hosts provisioned at once, and th
 real decision of the throttle, or the rules that users have today. Days take
 seconds, and the same flags print the same bytes.
 
---limit, --policy and --seed take several values: every storm of the comparison is a
+--limit, --policy and --breaker take several values: every storm of the comparison is a
 column of the table, or with -o json an object on a line of its own. --plot draws
 the hosts that work over time, for up to six storms.
 
@@ -21,12 +21,11 @@ worse one, as in life. Without it each limit has a network made for it. --boot-m
 says how more boots than that share it.
 
 --limit-mode adaptive lets the throttle find the limit below --limit, as
-IRONIC_THROTTLE_LIMIT_MODE does; fixed,adaptive shows both side by side. The picture
-then shows the limit in force.
+IRONIC_THROTTLE_LIMIT_MODE does. The picture then shows the limit in force.
 
---scenario lets something go wrong with many hosts at once: an image that is bad, or a
-rack that is dead. --breaker on,off and --holdoff 0s,2h show side by side what the
-throttle's answer to it is worth.
+--scenario lets something go wrong with many hosts at once: an image that is bad for ten
+hours, or one rack of four that is dead from 0h30m to 6h. --breaker on,off shows side by
+side what the throttle's answer to it is worth.
 
 Of what is printed, the peak is counted inside the fake Ironic and not by the throttle.
 Slots occupied are those while more than --limit healthy hosts wait. A wait is from
@@ -41,7 +40,7 @@ const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,4
   ironic-throttle-lab simulate --limit 10,20,40,80 --boot-capacity 30 --plot limits.svg
   ironic-throttle-lab simulate --tenant-hosts 1000,30,30 --policy throttle,bmo -o json
   ironic-throttle-lab simulate --scenario bad-image --breaker on,off
-  ironic-throttle-lab simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50`
+  ironic-throttle-lab simulate --limit 100 --limit-mode adaptive --boot-capacity 50`
 
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()

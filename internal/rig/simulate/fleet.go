@@ -27,9 +27,8 @@ type host struct {
 	bmo.Status
 	reconcileErrors int // in a row
 
-	target ironic.Target // of the PUT that this reconcile sends
-	used   bool          // the present slot led to work
-	given  int64         // when it was given, by the clock of the window
+	used  bool  // the present slot led to work
+	given int64 // when it was given, by the clock of the window
 }
 
 // through tells whether the storm is over for h.
@@ -92,8 +91,12 @@ func newWorld(o *Options, f fakeironic.Options, hosts []host, now time.Time) (*f
 		if h.uuid, err = w.CreateNode(now, spec); err != nil {
 			return nil, fmt.Errorf("host %s: %w", h.Key(), err)
 		}
-		for _, fate := range o.befalls(h) {
-			if err := w.Befall(now, h.uuid, fate); err != nil {
+		fails := 0
+		if h.broken && !h.doomed {
+			fails = failTries
+		}
+		for range fails {
+			if err := w.Befall(now, h.uuid, fakeironic.FateFail); err != nil {
 				return nil, fmt.Errorf("host %s: %w", h.Key(), err)
 			}
 		}

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -47,18 +48,18 @@ type meter struct {
 
 	// window is the time of slot use (docs/behaviour.md): from the first moment without a
 	// free slot, while more than limit healthy hosts wait.
-	window, even      gated
-	full              bool
-	occupied, working integral // over window
+	window, even gated
+	full         bool
+	occupied     integral // over window
+	working      int      // hosts, in truth
 
 	healthyWaiting int // hosts that want to start a work and have not
-	tenantsWaiting int // tenants with a healthy host that waits
 	tenants        []tenantMeter
 
-	waits       []time.Duration // from wanting a work to Ironic's yes to it
-	healthy     int64           // when the last host that is not broken was provisioned
-	limit       integral        // in force
-	limitBefore int64           // its sum when the storm began
+	works           int           // that have begun
+	waited, longest time.Duration // from wanting one to Ironic's yes to it, all together and the longest
+	healthy         int64         // when the last host that is not broken was provisioned
+	limit           integral      // in force, since the storm began
 
 	fixedAt          int64 // when the fault was repaired
 	openings, probes int   // of breakers
@@ -74,9 +75,8 @@ type tenantMeter struct {
 }
 
 func (m *meter) begin() {
-	m.begun = m.s.now
+	m.begun, m.limit = m.s.now, integral{last: m.s.now}
 	m.follow()
-	m.limitBefore = m.limit.at(m.s.now)
 }
 
 // change brackets a change of h that the counters see.
@@ -93,18 +93,14 @@ func (m *meter) tally(h *host, sign int) {
 	if !h.Waiting() || h.lost || h.Failures() >= failing {
 		return
 	}
-	t := &m.tenants[h.tenant]
 	m.healthyWaiting += sign
-	if t.waiting += sign; t.waiting == 0 && sign < 0 {
-		m.tenantsWaiting--
-	} else if t.waiting == 1 && sign > 0 {
-		m.tenantsWaiting++
-	}
+	m.tenants[h.tenant].waiting += sign
 }
 
 func (m *meter) gates() {
 	m.window.set(m.full && m.healthyWaiting > m.s.opt.Limit, m.s.now)
-	m.even.set(m.full && m.tenantsWaiting == len(m.tenants), m.s.now)
+	none := func(t tenantMeter) bool { return t.waiting == 0 }
+	m.even.set(m.full && !slices.ContainsFunc(m.tenants, none), m.s.now)
 }
 
 // taken notes how many slots are occupied.
@@ -117,16 +113,16 @@ func (m *meter) taken(n int) {
 
 // move is a host that begins or ends to work, in truth.
 func (m *meter) move(h *host, works bool) {
-	at, d := m.s.now, int64(-1)
+	d := -1
 	if works {
 		d = 1
 	}
-	m.working.set(m.working.value+d, m.window.at(at))
-	m.highest = max(m.highest, int(m.working.value))
+	m.working += d
+	m.highest = max(m.highest, m.working)
 	t := &m.tenants[h.tenant]
-	t.work.set(t.work.value+d, m.even.at(at))
+	t.work.set(t.work.value+int64(d), m.even.at(m.s.now))
 	if m.s.throttle == nil { // without a ledger what works occupies
-		m.taken(int(m.working.value))
+		m.taken(m.working)
 	}
 }
 
@@ -144,7 +140,9 @@ func (m *meter) expired(h *host) {
 func (m *meter) started(h *host) {
 	h.used = true
 	if h.Waiting() {
-		m.waits = append(m.waits, m.s.clock.Sub(h.WaitingSince))
+		w := m.s.clock.Sub(h.WaitingSince)
+		m.works++
+		m.waited, m.longest = m.waited+w, max(m.longest, w)
 	}
 }
 
@@ -159,7 +157,7 @@ func (m *meter) through(h *host) {
 // follow looks at the limit in force after a poll, which alone may change it.
 func (m *meter) follow() {
 	limit := m.s.opt.Limit
-	if m.s.opt.Adaptive { // of the throttle alone
+	if m.s.throttle != nil {
 		limit = m.s.throttle.Vacancy(m.s.clock).Slots.Limit
 	}
 	m.limit.set(int64(limit), m.s.now)
@@ -177,7 +175,7 @@ const samplePeriod = 5 * time.Second
 // sample keeps a point.
 func (m *meter) sample() {
 	m.series = append(m.series, point{time.Duration(m.s.now - m.begun), m.highest, int(m.limit.value)})
-	m.highest = int(m.working.value)
+	m.highest = m.working
 	m.s.after(samplePeriod, m.sample)
 }
 
@@ -197,9 +195,9 @@ func (m *meter) result(why string) Result {
 			IronicRequests: s.requests.all, IronicListRequests: s.requests.lists,
 		},
 		Seed: s.opt.Seed, Why: why, Finished: s.done == len(s.hosts), Asks: s.requests.asks,
-		Scenario: s.opt.Scenario, Breaker: breakerOn, HoldoffSeconds: s.opt.Holdoff.Seconds(), FailedWorks: truth.Failed,
-		BreakerOpenings: m.openings, Probes: m.probes, healthy: true, series: m.series,
-		LimitMode: api.LimitFixed, LimitMean: float64(s.opt.Limit), LimitAtEnd: s.opt.Limit,
+		Scenario: s.opt.Scenario, Breaker: s.opt.Breaker, FailedWorks: truth.Failed,
+		BreakerOpenings: m.openings, Probes: m.probes, series: m.series, LongestWaitSeconds: seconds(int64(m.longest)),
+		LimitMode: s.opt.LimitMode, LimitMean: float64(s.opt.Limit), LimitAtEnd: s.opt.Limit,
 	}
 	m.count(&r)
 	end := s.now
@@ -207,16 +205,11 @@ func (m *meter) result(why string) Result {
 		end = m.ended
 	}
 	r.MakespanSeconds = seconds(end - m.begun)
-	if m.healthy > 0 {
-		r.HealthyMakespanSeconds = seconds(m.healthy - m.begun)
-	}
 	if m.fixedAt > 0 && m.ended > m.fixedAt {
 		r.RecoverySeconds = seconds(m.ended - m.fixedAt)
 	}
 	if w := m.window.at(s.now); w > 0 {
-		r.measured = true
 		r.SlotUse = round(float64(m.occupied.at(w)) / float64(w) / float64(s.opt.Limit))
-		r.TruthUse = round(float64(m.working.at(w)) / float64(w) / float64(s.opt.Limit))
 	}
 	var sum, squares float64
 	for i := range m.tenants {
@@ -226,13 +219,8 @@ func (m *meter) result(why string) Result {
 	if r.JainTenants = 1; squares > 0 {
 		r.JainTenants = round(sum * sum / (float64(len(m.tenants)) * squares))
 	}
-	var waited time.Duration
-	for _, w := range m.waits {
-		waited += w
-		r.LongestWaitSeconds = max(r.LongestWaitSeconds, seconds(int64(w)))
-	}
-	if n := len(m.waits); n > 0 {
-		r.MeanWaitSeconds = seconds(int64(waited) / int64(n))
+	if m.works > 0 {
+		r.MeanWaitSeconds = seconds(int64(m.waited) / int64(m.works))
 	}
 	m.decided(&r)
 	return r
@@ -240,6 +228,7 @@ func (m *meter) result(why string) Result {
 
 // count counts the hosts that are through, and those of which some work has failed, in truth.
 func (m *meter) count(r *Result) {
+	through := m.healthy > 0 // all hosts that are not broken
 	for i := range m.s.hosts {
 		h := &m.s.hosts[i]
 		switch {
@@ -248,27 +237,25 @@ func (m *meter) count(r *Result) {
 		case h.GaveUp:
 			r.Failed++
 		}
-		r.healthy = r.healthy && (h.broken || h.through())
+		through = through && (h.broken || h.through())
 		if m.s.world.Failures(h.uuid) > 0 {
 			r.FailedHosts++
 		}
+	}
+	if through {
+		r.HealthyMakespanSeconds = seconds(m.healthy - m.begun)
 	}
 }
 
 // decided is what the throttle says itself: which limit was in force, and which one it recommends.
 func (m *meter) decided(r *Result) {
 	s := m.s
-	if s.throttle == nil || s.opt.NoBreakers {
-		r.Breaker = breakerOff
-	}
-	if s.opt.Adaptive {
-		r.LimitMode, r.LimitAtEnd = api.LimitAdaptive, int(m.limit.value)
-		if d := s.now - m.begun; m.begun > 0 && d > 0 {
-			r.LimitMean = round(float64(m.limit.at(s.now)-m.limitBefore) / float64(d))
-		}
-	}
 	if s.throttle == nil {
+		r.Breaker = breakerOff
 		return
+	}
+	if d := s.now - m.begun; s.opt.adaptive() && m.begun > 0 && d > 0 {
+		r.LimitAtEnd, r.LimitMean = int(m.limit.value), round(float64(m.limit.at(s.now))/float64(d))
 	}
 	for _, p := range s.throttle.Status(s.clock).Sizing.Pools {
 		if p.Pool == "" {

@@ -32,14 +32,8 @@ const (
 type operator struct {
 	s       *sim
 	timings bmo.Timings
-	pass    bmo.Reconcile // the one that goes on now
-	idle    int           // workers
+	idle    int // workers
 	queue   []int
-}
-
-func (o *operator) init(s *sim) {
-	o.s, o.timings = s, bmo.DefaultTimings()
-	o.pass = bmo.Reconcile{MaxRetries: giveUpAfter, Timings: &o.timings}
 }
 
 // begin starts the process with every host in its queue.
@@ -103,8 +97,7 @@ func (s *sim) reconcile(i int) {
 
 // decide lets the model of the operator go on with h, and the meter see what that changes.
 func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step) {
-	r := &s.bmo.pass // its place is used again: one for each pass would be garbage
-	r.Status, r.Draw, r.Now = &h.Status, &h.draw, s.clock
+	r := &bmo.Reconcile{Status: &h.Status, Timings: &s.bmo.timings, MaxRetries: giveUpAfter, Draw: &h.draw, Now: s.clock}
 	s.meter.change(h, func() { step = goOn(r) })
 	if h.through() {
 		s.done++
@@ -141,8 +134,7 @@ func (s *sim) follow(i int, step bmo.Step, took time.Duration) {
 				return
 			}
 		}
-		h.target = step.Target
-		s.after(took+h.draw.Tail(spanGet), func() { s.send(i) })
+		s.after(took+h.draw.Tail(spanGet), func() { s.send(i, step.Target) })
 	}
 }
 
@@ -155,16 +147,11 @@ func (s *sim) reads(h *host, n int) (took time.Duration) {
 	return took
 }
 
-// check asks the rule; about a host that goes on in its state twice in each reconcile. Of
-// a rule that remembers who holds a slot the second answer is known.
+// check asks the rule; about a host that goes on in its state twice in each reconcile.
 func (s *sim) check(h *host, step bmo.Step) (took time.Duration, yes bool) {
 	took, yes = s.ask(h, step.Op)
 	if !yes || h.Delayed || step.Into != "" {
 		return took, yes
-	}
-	if s.throttle != nil {
-		s.requests.asks++
-		return took + h.draw.Span(spanAsk), true
 	}
 	again, yes := s.ask(h, step.Op)
 	return took + again, yes
@@ -200,56 +187,45 @@ func (s *sim) act(i int) {
 	s.follow(i, step, s.reads(h, looks))
 }
 
-// put is a PUT of states/provision on its way.
-type put struct {
-	host   int
-	target ironic.Target
-	pass   *admission.Pass // of the gateway, nil without one
-	status int             // Ironic's
-}
-
-// send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule.
-func (s *sim) send(i int) {
+// send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule. The state changes at once, Ironic's answer
+// takes its time.
+func (s *sim) send(i int, target ironic.Target) {
 	h := &s.hosts[i]
-	p := &put{host: i, target: h.target}
-	if _, starts := h.target.Starts(); starts && !s.checks() {
+	var pass *admission.Pass // of the gateway, nil without one
+	if _, starts := target.Starts(); starts && !s.checks() {
 		s.requests.asks++
-		if p.pass = s.forward(h, h.target); p.pass == nil {
+		if pass = s.forward(h, target); pass == nil {
 			took := h.draw.Span(spanAsk)
 			s.back(took, i, s.decide(h, (*bmo.Reconcile).Busy).In)
 			return
 		}
 		s.requests.all++ // the fetch that a yes needs
-		p.pass.Sent(s.clock)
+		pass.Sent(s.clock)
 	}
-	s.after(h.draw.Tail(spanGet), func() { s.arrive(p) })
-}
-
-// arrive is Ironic's side: the state changes at once, the answer takes its time.
-func (s *sim) arrive(p *put) {
-	h := &s.hosts[p.host]
-	s.requests.all++
-	p.status, _ = s.world.SetProvision(s.clock, h.uuid, p.target)
-	s.after(h.draw.Tail(spanPut), func() { s.answer(p) })
+	s.after(h.draw.Tail(spanGet), func() {
+		s.requests.all++
+		status, _ := s.world.SetProvision(s.clock, h.uuid, target)
+		s.after(h.draw.Tail(spanPut), func() { s.answer(i, target, pass, status) })
+	})
 }
 
 // answer brings Ironic's answer to the gateway and to the operator.
-func (s *sim) answer(p *put) {
-	h := &s.hosts[p.host]
-	if p.pass != nil {
-		p.pass.Answered(s.clock, p.status)
+func (s *sim) answer(i int, target ironic.Target, pass *admission.Pass, status int) {
+	h := &s.hosts[i]
+	if pass != nil {
+		pass.Answered(s.clock, status)
 		s.meter.taken(s.occupied())
 	}
 	switch {
-	case p.status == http.StatusConflict:
-		s.back(0, p.host, s.decide(h, (*bmo.Reconcile).Busy).In)
-	case p.status >= http.StatusMultipleChoices:
-		s.again(p.host)
+	case status == http.StatusConflict:
+		s.back(0, i, s.decide(h, (*bmo.Reconcile).Busy).In)
+	case status >= http.StatusMultipleChoices:
+		s.again(i)
 	default:
 		h.reconcileErrors = 0
-		if _, starts := p.target.Starts(); starts {
+		if _, starts := target.Starts(); starts {
 			s.meter.started(h)
 		}
-		s.back(0, p.host, s.decide(h, func(r *bmo.Reconcile) bmo.Step { return r.Accepted(p.target) }).In)
+		s.back(0, i, s.decide(h, func(r *bmo.Reconcile) bmo.Step { return r.Accepted(target) }).In)
 	}
 }

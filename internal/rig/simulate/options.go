@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // The rules that decide, ours and that of the present BMO, and the ways in which the operator asks.
@@ -17,6 +18,8 @@ const (
 
 	ViaCheck   = "check"
 	ViaGateway = "gateway"
+
+	breakerOn, breakerOff = "on", "off"
 )
 
 // Options say which storm is played and who decides. DefaultOptions is the place
@@ -30,8 +33,8 @@ type Options struct {
 	Sizes       []int
 	Workers     int // of the operator, as BMO_CONCURRENCY
 	Via, Policy string
-	// Adaptive lets the throttle find the limit; Limit is the most then.
-	Adaptive bool
+	// LimitMode is api.LimitFixed, or api.LimitAdaptive: the throttle finds the limit, and Limit is the most.
+	LimitMode string
 	// Duration ends the storm after so much time; 0 is when all hosts are through.
 	Duration time.Duration
 	Seed     uint64
@@ -42,12 +45,11 @@ type Options struct {
 	// says. 0 makes it for the limit, NoBootLimit takes it away.
 	BootCapacity int
 	BootModel    fakeironic.BootModel
-	NoBreakers   bool
-	Holdoff      time.Duration // FAILED_HOST_HOLDOFF
-	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is repaired, counted from the start.
-	Scenario   Scenario
+	Breaker      string // of the throttle: on or off
+	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is repaired, counted from the start; 0:
+	// as is usual for it.
+	Scenario   string
 	FixedAfter time.Duration
-	Groups     int // conductor groups that the hosts are in, in turn
 
 	Record bool // keeps what a picture needs
 }
@@ -58,8 +60,8 @@ const NoBootLimit = -1
 // DefaultOptions is a storm of some hundred hosts.
 func DefaultOptions() Options {
 	return Options{
-		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8, Via: ViaCheck, Policy: PolicyThrottle, Seed: 1, Groups: 1,
-		BootModel: fakeironic.BootCliff,
+		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8, Via: ViaCheck, Policy: PolicyThrottle, Seed: 1,
+		LimitMode: api.LimitFixed, BootModel: fakeironic.BootCliff, Breaker: breakerOn,
 	}
 }
 
@@ -92,14 +94,17 @@ func (o *Options) Validate() error {
 	between("boot-capacity", o.BootCapacity, NoBootLimit, maxHosts)
 	must(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "0 to 1")
 	must(o.Duration >= 0, "duration", o.Duration, "0s or more")
-	must(o.Holdoff >= 0, "holdoff", o.Holdoff, "0s or more")
 	word("via", o.Via, ViaCheck, ViaGateway)
 	word("policy", o.Policy, PolicyThrottle, PolicyBMO)
 	word("boot-model", string(o.BootModel), string(fakeironic.BootCliff), string(fakeironic.BootShared))
-	must(slices.Contains([]Scenario{"", ScenarioImage, ScenarioRack}, o.Scenario), "scenario", o.Scenario, "bad-image or dead-rack")
+	word("limit-mode", o.LimitMode, api.LimitFixed, api.LimitAdaptive)
+	word("breaker", o.Breaker, breakerOn, breakerOff)
+	if o.Scenario != "" {
+		word("scenario", o.Scenario, badImage, deadRack)
+	}
 	whole := o.Work == fakeironic.Span{}
 	must(whole || o.Work.Min >= shortestWork && o.Work.Max <= longest, "work", o.Work, "1m or more, or 0s for a whole life")
-	must(!o.Adaptive || o.Policy == PolicyThrottle, "limit-mode", "adaptive", "fixed with other policies than throttle")
+	must(!o.adaptive() || o.Policy == PolicyThrottle, "limit-mode", "adaptive", "fixed with other policies than throttle")
 	sum := 0
 	for _, n := range o.Sizes {
 		must(n >= 1, "tenant-hosts", n, "at least 1 each")
@@ -108,6 +113,8 @@ func (o *Options) Validate() error {
 	must(sum <= maxHosts, "tenant-hosts", sum, fmt.Sprintf("at most %d together", maxHosts))
 	return errors.Join(errs...)
 }
+
+func (o *Options) adaptive() bool { return o.LimitMode == api.LimitAdaptive }
 
 // sizes are the hosts of each tenant.
 func (o *Options) sizes() []int {

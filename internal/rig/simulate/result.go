@@ -36,14 +36,11 @@ type Result struct {
 	Summary
 	Seed     uint64 `json:"seed"`
 	Finished bool   `json:"finished"` // all hosts were through
-	// SlotUse is occupied slots / limit, and TruthUse hosts that work / limit,
-	// from the first moment in which no slot was free and while more than limit
-	// healthy hosts waited (docs/behaviour.md). Without a ledger what works occupies,
-	// up to the limit; TruthUse is above 1 when the limit does not hold.
-	SlotUse  float64 `json:"slotUse"`
-	TruthUse float64 `json:"truthUse"`
+	// SlotUse is occupied slots / limit, from the first moment in which no slot was free and while more than limit
+	// healthy hosts waited (docs/behaviour.md); 0: they never did. Without a ledger what works occupies, up to the limit.
+	SlotUse float64 `json:"slotUse"`
 
-	// HealthyMakespanSeconds is until the last host that is not broken was provisioned.
+	// HealthyMakespanSeconds is until the last host that is not broken was provisioned; 0: not all were.
 	HealthyMakespanSeconds float64 `json:"healthyMakespanSeconds"`
 	// Waits are from the moment that a host wants a work to begin to Ironic's yes to its PUT, each work by itself.
 	MeanWaitSeconds    float64 `json:"meanWaitSeconds"`
@@ -59,9 +56,8 @@ type Result struct {
 	// RecommendedLimit is what the throttle recommends at the end; 0: there is not enough evidence.
 	RecommendedLimit int `json:"recommendedLimit"`
 
-	Scenario       Scenario `json:"scenario"` // "" for none
-	Breaker        string   `json:"breaker"`  // on or off
-	HoldoffSeconds float64  `json:"holdoffSeconds"`
+	Scenario string `json:"scenario"` // "" for none
+	Breaker  string `json:"breaker"`  // on or off
 	// FailedWorks counts inspections, cleanings and deployments that failed, FailedHosts
 	// the hosts that this happened to.
 	FailedWorks int `json:"failedWorks"`
@@ -75,120 +71,87 @@ type Result struct {
 	Asks int `json:"asks"` // of the capacity rule
 
 	// Why says why the storm was not played to its end; "" when it was, or when --duration ended it as asked.
-	Why      string  `json:"-"`
-	measured bool    // somebody had to wait: SlotUse and TruthUse say something
-	healthy  bool    // all hosts that are not broken were through
-	series   []point // where Options.Record is set
+	Why    string  `json:"-"`
+	series []point // where Options.Record is set
 }
 
-// columns is how many storms stand side by side.
-const columns = 6
-
-// writeTable prints results side by side, in several tables when they are too many for one.
+// writeTable prints results side by side.
 func writeTable(out io.Writer, results []Result) error {
-	for part := range slices.Chunk(results, columns) {
-		if err := writeColumns(out, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeColumns(out io.Writer, results []Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range rows {
-		if row.says != nil && !slices.ContainsFunc(results, row.says) {
+		if !slices.ContainsFunc(results, func(r Result) bool { return row.of(r) != nil }) {
 			continue
 		}
 		fmt.Fprintf(w, "%s\t", row.name)
 		for _, r := range results {
-			if row.known != nil && !row.known(r) {
-				fmt.Fprint(w, "-\t")
-				continue
+			v := row.of(r)
+			if v == nil {
+				v = "-"
 			}
-			switch v := row.of(r).(type) {
-			case time.Duration:
-				fmt.Fprintf(w, "%s\t", v.Round(time.Second))
-			case percent:
-				fmt.Fprintf(w, "%.1f %%\t", 100*float64(v))
-			default:
-				fmt.Fprintf(w, "%v\t", v)
-			}
+			fmt.Fprintf(w, "%v\t", v)
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
 	return w.Flush()
 }
 
-// row is a line of the table.
+// row is a line of the table. Where there is nothing to tell of a storm a dash stands, and where of none no line.
 type row struct {
-	name  string
-	of    func(Result) any
-	known func(Result) bool // a dash stands where it is false
-	says  func(Result) bool // the line is left out where this is false of all results
+	name string
+	of   func(r Result) any // nil: nothing
 }
 
-type percent float64
+// known is v if ok, else nil.
+func known(ok bool, v any) any {
+	if !ok {
+		return nil
+	}
+	return v
+}
 
-func lasts(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+// lasts is a time; nil: there was none.
+func lasts(seconds float64) any {
+	return known(seconds > 0, time.Duration(seconds*float64(time.Second)).Round(time.Second))
+}
 
-func finished(r Result) bool    { return r.Finished }
-func measured(r Result) bool    { return r.measured }
-func adaptive(r Result) bool    { return r.LimitMode == api.LimitAdaptive }
-func recommended(r Result) bool { return r.RecommendedLimit > 0 }
-func opened(r Result) bool      { return r.BreakerOpenings > 0 }
-func held(r Result) bool        { return r.HoldoffSeconds > 0 }
-func recovered(r Result) bool   { return r.RecoverySeconds > 0 }
+func (r Result) adaptive() bool { return r.LimitMode == api.LimitAdaptive }
 
 var rows = []row{
-	{name: "policy", of: func(r Result) any { return r.Policy }},
-	{name: "via", of: func(r Result) any { return r.Via }},
-	{name: "limit", of: func(r Result) any { return r.Limit }},
-	{name: "limit mode", of: func(r Result) any { return r.LimitMode }, says: adaptive},
-	{name: "limit in force, mean", of: func(r Result) any { return fmt.Sprintf("%.1f", r.LimitMean) }, says: adaptive},
-	{name: "limit in force, at the end", of: func(r Result) any { return r.LimitAtEnd }, says: adaptive},
-	{name: "recommended limit", of: func(r Result) any { return r.RecommendedLimit }, known: recommended, says: recommended},
-	{name: "seed", of: func(r Result) any { return r.Seed }},
-	{name: "hosts", of: func(r Result) any { return r.Hosts }},
-	{name: "provisioned", of: func(r Result) any { return r.Provisioned }},
-	{name: "given up", of: func(r Result) any { return r.Failed }},
-	{name: "peak of working hosts", of: func(r Result) any {
+	{"policy", func(r Result) any { return r.Policy }},
+	{"via", func(r Result) any { return r.Via }},
+	{"limit", func(r Result) any { return r.Limit }},
+	{"limit in force, mean", func(r Result) any { return known(r.adaptive(), fmt.Sprintf("%.1f", r.LimitMean)) }},
+	{"limit in force, at the end", func(r Result) any { return known(r.adaptive(), r.LimitAtEnd) }},
+	{"recommended limit", func(r Result) any { return known(r.RecommendedLimit > 0, r.RecommendedLimit) }},
+	{"hosts", func(r Result) any { return r.Hosts }},
+	{"provisioned", func(r Result) any { return r.Provisioned }},
+	{"given up", func(r Result) any { return r.Failed }},
+	{"peak of working hosts", func(r Result) any {
 		if r.Exceeded() {
 			return fmt.Sprint(r.PeakWorking, " ABOVE")
 		}
 		return r.PeakWorking
 	}},
-	{name: "time above the limit", of: func(r Result) any { return lasts(r.OverLimitSeconds) }},
-	{name: "slots occupied", of: func(r Result) any { return percent(r.SlotUse) }, known: measured},
-	{name: "slots really working", of: func(r Result) any { return percent(r.TruthUse) }, known: measured},
-	{name: "finished", of: func(r Result) any {
+	{"time above the limit", func(r Result) any { return lasts(r.OverLimitSeconds) }},
+	{"slots occupied", func(r Result) any { return known(r.SlotUse > 0, fmt.Sprintf("%.1f %%", 100*r.SlotUse)) }},
+	{"finished", func(r Result) any {
 		if r.Finished {
 			return "yes"
 		}
 		return fmt.Sprintf("%d of %d through", r.Provisioned+r.Failed, r.Hosts)
 	}},
-	{name: "makespan", of: func(r Result) any { return lasts(r.MakespanSeconds) }, known: finished},
-	{
-		name: "makespan, healthy hosts", of: func(r Result) any { return lasts(r.HealthyMakespanSeconds) },
-		known: func(r Result) bool { return r.healthy && r.HealthyMakespanSeconds > 0 },
-	},
-	{name: "wait, mean", of: func(r Result) any { return lasts(r.MeanWaitSeconds) }},
-	{name: "wait, longest", of: func(r Result) any { return lasts(r.LongestWaitSeconds) }},
-	{name: "fairness of tenants (Jain)", of: func(r Result) any { return fmt.Sprintf("%.3f", r.JainTenants) }},
-	{name: "asks", of: func(r Result) any { return r.Asks }},
-	{name: "requests to Ironic", of: func(r Result) any { return r.IronicRequests }},
-	{name: "of these lists", of: func(r Result) any { return r.IronicListRequests }},
-	{name: "breaker", of: func(r Result) any { return r.Breaker }, says: func(r Result) bool {
-		return r.Scenario != "" || opened(r) || r.Policy == PolicyThrottle && r.Breaker == breakerOff
-	}},
-	{name: "hold-off", of: func(r Result) any { return lasts(r.HoldoffSeconds) }, says: held},
-	{name: "operations that failed", of: func(r Result) any { return r.FailedWorks }},
-	{name: "hosts that failed", of: func(r Result) any { return r.FailedHosts }},
-	{name: "breakers opened", of: func(r Result) any { return r.BreakerOpenings }, says: opened},
-	{name: "probes", of: func(r Result) any { return r.Probes }, says: opened},
-	{
-		name: "from the repair to the end", of: func(r Result) any { return lasts(r.RecoverySeconds) },
-		known: recovered, says: recovered,
-	},
+	{"makespan", func(r Result) any { return known(r.Finished, lasts(r.MakespanSeconds)) }},
+	{"makespan, healthy hosts", func(r Result) any { return lasts(r.HealthyMakespanSeconds) }},
+	{"wait, mean", func(r Result) any { return lasts(r.MeanWaitSeconds) }},
+	{"wait, longest", func(r Result) any { return lasts(r.LongestWaitSeconds) }},
+	{"fairness of tenants (Jain)", func(r Result) any { return fmt.Sprintf("%.3f", r.JainTenants) }},
+	{"asks", func(r Result) any { return r.Asks }},
+	{"requests to Ironic", func(r Result) any { return r.IronicRequests }},
+	{"of these lists", func(r Result) any { return r.IronicListRequests }},
+	{"breaker", func(r Result) any { return r.Breaker }},
+	{"operations that failed", func(r Result) any { return r.FailedWorks }},
+	{"hosts that failed", func(r Result) any { return r.FailedHosts }},
+	{"breakers opened", func(r Result) any { return r.BreakerOpenings }},
+	{"probes", func(r Result) any { return r.Probes }},
+	{"from the repair to the end", func(r Result) any { return lasts(r.RecoverySeconds) }},
 }

@@ -33,11 +33,10 @@ func (s *sim) allows(h *host) bool {
 func (s *sim) startThrottle() error {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = s.opt.Limit, (s.opt.Limit+3)/4
-	if s.opt.NoBreakers {
+	if s.opt.Breaker == breakerOff {
 		cfg.Breakers = nil
 	}
-	cfg.Adaptive = s.opt.Adaptive
-	cfg.Holdoff.Timeout = s.opt.Holdoff
+	cfg.Adaptive = s.opt.adaptive()
 	cfg.Notify = func(all []slots.Notice) {
 		for _, n := range all {
 			if i, ok := s.byUUID[n.ID.UUID]; ok && n.Kind == slots.NoticeExpired {

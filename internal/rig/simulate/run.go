@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,7 +57,7 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 	}
 	for _, r := range results {
 		if r.Why != "" {
-			fmt.Fprintf(out.Stderr, "%s, limit %d, seed %d: not finished: %s\n", r.Policy, r.Limit, r.Seed, r.Why)
+			fmt.Fprintf(out.Stderr, "%s, limit %d: not finished: %s\n", r.Policy, r.Limit, r.Why)
 		}
 	}
 	if err := g.draw(results); err != nil {
@@ -80,11 +79,11 @@ func (g *Grid) draw(results []Result) error {
 	if g.Plot == "" {
 		return nil
 	}
-	var text bytes.Buffer
-	if err := writeSVG(&text, results); err != nil {
+	picture, err := svg(results)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(g.Plot, text.Bytes(), 0o644)
+	return os.WriteFile(g.Plot, picture, 0o644)
 }
 
 // Failed tells whether a comparison ends in a no: the limit did not hold, or a

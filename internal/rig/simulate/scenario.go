@@ -1,59 +1,42 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 )
 
-// Scenario is what goes wrong with many hosts at once; "" is nothing.
-type Scenario string
-
-// The scenarios.
+// The scenarios: what goes wrong with many hosts at once.
 const (
-	// ScenarioImage: until it is repaired, the image is bad: all deployments fail when it has been written. It lasts
+	// badImage: until it is repaired, the image is bad: all deployments fail when it has been written. It lasts
 	// through a night: long enough for every host to fail once where nothing stops them.
-	ScenarioImage Scenario = "bad-image"
-	// ScenarioRack: half an hour after the start no boot of the first conductor group's hosts comes up any more, until
+	badImage = "bad-image"
+	// deadRack: half an hour after the start no boot of the first conductor group's hosts comes up any more, until
 	// that is repaired.
-	ScenarioRack Scenario = "dead-rack"
+	deadRack = "dead-rack"
 )
 
-// faultAt is when the fault begins.
-func (c Scenario) faultAt() time.Duration {
-	if c == ScenarioRack {
-		return 30 * time.Minute
+// times are when the fault begins, and when it is repaired.
+func (o *Options) times() (begins, fixed time.Duration) {
+	begins, fixed = 0, 10*time.Hour
+	if o.Scenario == deadRack {
+		begins, fixed = 30*time.Minute, 6*time.Hour
 	}
-	return 0
+	return begins, cmp.Or(o.FixedAfter, fixed)
 }
 
-// with returns the options of a storm in which this goes wrong, but for what a flag has given.
-func (c Scenario) with(o Options, given func(flag string) bool) Options {
-	hosts, failing := o.Hosts, o.Failing
-	switch c {
-	case ScenarioImage:
-		hosts, failing, o.FixedAfter = 500, 0, 10*time.Hour
-	case ScenarioRack:
-		hosts, failing, o.FixedAfter, o.Groups = 400, 0, 6*time.Hour, 4
-	}
-	if !given("hosts") {
-		o.Hosts = hosts
-	}
-	if !given("failing") {
-		o.Failing = failing
-	}
-	return o
-}
+// racks are the conductor groups that the hosts of deadRack are in, in turn.
+const racks = 4
 
-// place puts host i into a conductor group, in turn. A lone group has no name.
+// place puts host i into its conductor group, which has no name where there is but one.
 func (o *Options) place(i int, h *host) {
-	if o.Groups > 1 {
-		h.group = fmt.Sprintf("rack-%d", i%o.Groups+1)
+	h.doomed = o.Scenario == badImage
+	if o.Scenario == deadRack {
+		h.group, h.doomed = fmt.Sprintf("rack-%d", i%racks+1), i%racks == 0
+		h.broken = h.broken || h.doomed
 	}
-	h.doomed = o.Scenario == ScenarioImage || o.Scenario == ScenarioRack && i%o.Groups == 0
-	h.broken = h.broken || h.doomed && o.Scenario == ScenarioRack
 }
 
 const image = "image-1" // of all hosts
@@ -61,33 +44,25 @@ const image = "image-1" // of all hosts
 // failTries is how many deployments of a broken host fail.
 const failTries = 2
 
-// befalls lists what befalls the node of h from the start.
-func (o *Options) befalls(h *host) []fakeironic.Fate {
-	if !h.broken || h.doomed {
-		return nil
-	}
-	return slices.Repeat([]fakeironic.Fate{fakeironic.FateFail}, failTries)
-}
-
-// beginFault and endFault are the two ends of a fault that is repaired. While it lasts
-// nobody can wait for a slot of use to a host that it has.
+// beginFault and endFault are the two ends of a fault that is repaired.
 func (s *sim) beginFault() {
-	if s.opt.Scenario == ScenarioRack {
-		s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectRack, Part: "rack-1"})
-	} else {
-		s.setDefects(true, fakeironic.Defect{Kind: fakeironic.DefectImage, Part: image})
+	defect := fakeironic.Defect{Kind: fakeironic.DefectImage, Part: image}
+	if s.opt.Scenario == deadRack {
+		defect = fakeironic.Defect{Kind: fakeironic.DefectRack, Part: "rack-1"}
 	}
+	s.setDefects(defect)
 }
 
 func (s *sim) endFault() {
 	s.meter.fixedAt = s.now
-	s.setDefects(false)
+	s.setDefects()
 }
 
-func (s *sim) setDefects(lost bool, defects ...fakeironic.Defect) {
+// setDefects lets there be these. Meanwhile nobody can wait for a slot of use to a host that they have.
+func (s *sim) setDefects(defects ...fakeironic.Defect) {
 	for i := range s.hosts {
 		if h := &s.hosts[i]; h.doomed {
-			s.meter.change(h, func() { h.lost = lost })
+			s.meter.change(h, func() { h.lost = len(defects) > 0 })
 		}
 	}
 	s.world.SetDefects(s.clock, defects...)

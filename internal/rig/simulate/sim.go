@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/agenda"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
@@ -55,7 +56,7 @@ func newSim(o Options) (*sim, error) {
 		s.now = at.UnixNano()
 		s.meter.move(&s.hosts[s.byUUID[uuid]], works)
 	})
-	s.bmo.init(s)
+	s.bmo = operator{s: s, timings: bmo.DefaultTimings()}
 	if o.Policy == PolicyThrottle {
 		err = s.startThrottle()
 	}
@@ -116,8 +117,9 @@ func (s *sim) begin() {
 	s.end = s.now + int64(s.patience())
 	s.meter.begin()
 	if s.opt.Scenario != "" {
-		s.after(s.opt.Scenario.faultAt(), s.beginFault)
-		s.after(s.opt.FixedAfter, s.endFault)
+		begins, fixed := s.opt.times()
+		s.after(begins, s.beginFault)
+		s.after(fixed, s.endFault)
 	}
 	if s.opt.Record {
 		s.after(0, s.meter.sample)

@@ -3,11 +3,8 @@ package simulate
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"time"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // The picture: one panel of a fixed size, its lines named below each other under it.
@@ -24,23 +21,17 @@ var colours = [maxLines]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69
 // line is a curve of the picture; its values are joined by steps of one bin.
 type line struct {
 	name, colour string
-	dashed       bool
 	values       []int
 }
 
-// curves are the lines of the storms with the first seed: hosts that work, and the limit where it moves.
+// curves are the lines of the storms: hosts that work, and the limit where it moves.
 func curves(results []Result) (lines []line, end time.Duration, high int) {
 	for _, r := range results {
-		if r.Seed == results[0].Seed {
-			end = max(end, r.series[len(r.series)-1].after)
-		}
+		end = max(end, r.series[len(r.series)-1].after)
 	}
 	for _, r := range results {
-		if r.Seed != results[0].Seed {
-			continue
-		}
 		name := fmt.Sprintf("%s, limit %d", r.Policy, r.Limit)
-		if r.LimitMode == api.LimitAdaptive {
+		if r.adaptive() {
 			name += ", adaptive"
 		}
 		if r.Breaker == breakerOff && r.Policy == PolicyThrottle {
@@ -57,18 +48,18 @@ func curves(results []Result) (lines []line, end time.Duration, high int) {
 		}
 		colour := colours[len(lines)%maxLines]
 		lines = append(lines, line{name: name + ": hosts that work", colour: colour, values: working})
-		if r.LimitMode == api.LimitAdaptive {
-			lines = append(lines, line{name: name + ": limit in force", colour: "#1e1e1e", dashed: true, values: limit})
+		if r.adaptive() {
+			lines = append(lines, line{name: name + ": limit in force", colour: "#1e1e1e", values: limit})
 		}
 	}
 	return lines, end, high
 }
 
-// writeSVG draws the hosts that work over time, a line for each storm.
-func writeSVG(out io.Writer, results []Result) error {
+// svg draws the hosts that work over time, a line for each storm.
+func svg(results []Result) ([]byte, error) {
 	lines, end, high := curves(results)
 	if len(lines) > maxLines {
-		return fmt.Errorf("%d lines, can draw at most %d: compare fewer storms", len(lines), maxLines)
+		return nil, fmt.Errorf("%d lines, can draw at most %d: compare fewer storms", len(lines), maxLines)
 	}
 	var b bytes.Buffer
 	height := plotTop + plotHeight + 45 + 15*len(lines)
@@ -89,21 +80,17 @@ func writeSVG(out io.Writer, results []Result) error {
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">hours</text>`+"\n", plotLeft+plotWidth/2, plotTop+plotHeight+30)
 	for i, l := range lines {
-		dash, at := "", plotTop+plotHeight+45+15*i
-		if l.dashed {
-			dash = ` stroke-dasharray="5 3"`
-		}
-		fmt.Fprintf(&b, `<path d="M%d %dh20" stroke="%s" stroke-width="2"%s/><text x="%d" y="%d">%s</text>`+"\n",
-			plotLeft, at-4, l.colour, dash, plotLeft+26, at, l.name)
-		fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="1.3"%s points="`, l.colour, dash)
+		at := plotTop + plotHeight + 45 + 15*i
+		fmt.Fprintf(&b, `<path d="M%d %dh20" stroke="%s" stroke-width="2"/><text x="%d" y="%d">%s</text>`+"\n",
+			plotLeft, at-4, l.colour, plotLeft+26, at, l.name)
+		fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="1.3" points="`, l.colour)
 		for x, v := range l.values {
 			fmt.Fprintf(&b, "%d,%.1f ", plotLeft+x*plotWidth/bins, y(float64(v)))
 		}
 		b.WriteString(`"/>` + "\n")
 	}
 	b.WriteString("</svg>\n")
-	_, err := out.Write(b.Bytes())
-	return err
+	return b.Bytes(), nil
 }
 
 // roundStep is the smallest of 1, 2 and 5 times a power of ten that is at least v.
