@@ -260,7 +260,7 @@ func TestPlannedByAnOperator(t *testing.T) {
 	s.annotate(s.host("host-1"), plannedMark, "true")
 	s.settle()
 	s.went(2, "machine-1")
-	if left, err := s.Leftovers(t.Context()); err != nil || !slices.Equal(left, []string{"host-1: annotation " + plannedMark}) {
+	if left, err := s.Leftovers(t.Context()); err != nil || !slices.Equal(left, []string{"host-1: " + plannedMark}) {
 		t.Errorf("%v, left %q", err, left)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -323,15 +324,10 @@ func (p *Player) Leftovers(ctx context.Context) (found []string, err error) {
 			return nil, err
 		}
 		for _, o := range page.Items {
-			for key := range o.GetAnnotations() {
+			for _, key := range slices.AppendSeq(slices.Collect(maps.Keys(o.GetAnnotations())), maps.Keys(o.GetLabels())) {
 				name, ours := strings.CutPrefix(key, prefix)
 				if ours && !slices.Contains(ofOperators, name) || key == deleteMark {
-					found = append(found, o.GetName()+": annotation "+key)
-				}
-			}
-			for key := range o.GetLabels() {
-				if strings.HasPrefix(key, prefix) {
-					found = append(found, o.GetName()+": label "+key)
+					found = append(found, o.GetName()+": "+key)
 				}
 			}
 		}

@@ -2,7 +2,6 @@ package draw
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -32,18 +31,9 @@ func (s *Span) Set(text string) error {
 	}
 	least, errLeast := time.ParseDuration(strings.TrimSpace(low))
 	most, errMost := time.ParseDuration(strings.TrimSpace(high))
-	read := Span{Min: least, Max: most}
-	if errLeast != nil || errMost != nil || read.Validate() != nil {
+	if errLeast != nil || errMost != nil || least < 0 || most < least {
 		return errSpan
 	}
-	*s = read
-	return nil
-}
-
-// Validate tells what is wrong with the span.
-func (s Span) Validate() error {
-	if s.Min < 0 || s.Max < s.Min {
-		return fmt.Errorf("%s: want 0 <= minimum <= maximum", s)
-	}
+	*s = Span{Min: least, Max: most}
 	return nil
 }
