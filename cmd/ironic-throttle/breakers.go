@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -32,11 +31,10 @@ func (p *process) breakersCommand() *cobra.Command {
 	var to remote
 	cmd := &cobra.Command{
 		Use: "breakers", Short: "show the circuit breakers, reset or trip one",
-		Long: breakersHelp, Example: breakersExample, Args: cli.NoSuchCommand,
+		Long: breakersHelp, Example: breakersExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd, p, to, (*api.Client).Breakers, statusview.Breakers)
 		},
-		SuggestionsMinimumDistance: 2,
 	}
 	p.remoteFlags(cmd.PersistentFlags(), &to)
 	cmd.AddCommand(p.resetCommand(&to), p.tripCommand(&to))
@@ -71,6 +69,7 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 			return ask(cmd, p, *to, trip, statusview.BreakerChange)
 		},
 	}
-	cmd.Flags().DurationVar(&long, "for", 0, "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
+	cmd.Flags().DurationVar(&long, "for", 0,
+		"how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
 	return cmd
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
@@ -33,44 +33,36 @@ const checkExample = `  ironic-throttle check metal3/host-0 --op inspect
 func (p *process) checkCommand() *cobra.Command {
 	var question api.Ask
 	var to remote
-	about := pflag.NewFlagSet("about a host", pflag.ContinueOnError)
 	cmd := &cobra.Command{
 		Use: "check [NAMESPACE/NAME]", Short: "ask whether a host may start now; a yes takes a slot",
 		Long: checkHelp, Example: checkExample, Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host, err := hostOf(&question, args)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case host:
+				return p.answer(cmd, to, func(client *api.Client, ctx context.Context) (api.Answer, error) {
+					return client.IsReady(ctx, question)
+				}, func(a api.Answer) string { return effect(question, a) })
+			case question != api.Ask{DryRun: question.DryRun}:
+				return errors.New("these flags are about a host, so name one: NAMESPACE/NAME or --node-uuid")
 			}
-			if !host {
-				var given []string
-				about.VisitAll(func(f *pflag.Flag) {
-					if f.Changed {
-						given = append(given, "--"+f.Name)
-					}
-				})
-				if given != nil {
-					return fmt.Errorf("%s: about a host, so name one: NAMESPACE/NAME or --node-uuid", strings.Join(given, ", "))
-				}
-				return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string { return "none: without a host it takes no slot" })
-			}
-			isReady := func(client *api.Client, ctx context.Context) (api.Answer, error) {
-				return client.IsReady(ctx, question)
-			}
-			return p.answer(cmd, to, isReady, func(a api.Answer) string { return effect(question, a) })
+			return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string {
+				return "none: without a host it takes no slot"
+			})
 		},
 	}
-	about.SortFlags = false
-	about.StringVar((*string)(&question.Op), "op", "", fmt.Sprintf("what it wants to do, one of %v (default from --bmh-state, else provision)", api.Ops()))
-	about.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
-	about.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
-	about.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
-	about.IntVar(&question.ProvisioningFailCount, "provisioning-fail-count", 0, "its status.provisioningFailCount")
-	about.BoolVar(&question.VirtualMedia, "virtual-media", false, "it boots from virtual media")
-	about.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.AddFlagSet(about)
+	fs.StringVar((*string)(&question.Op), "op", "",
+		fmt.Sprintf("what it wants to do, one of %v (default from --bmh-state, else provision)", api.Ops()))
+	fs.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
+	fs.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
+	fs.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
+	fs.IntVar(&question.ProvisioningFailCount, "provisioning-fail-count", 0, "its status.provisioningFailCount")
+	fs.BoolVar(&question.VirtualMedia, "virtual-media", false, "it boots from virtual media")
+	fs.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
 	fs.BoolVar(&question.DryRun, "dry-run", false, "take no slot: take, renew and end nothing")
 	p.remoteFlags(fs, &to)
 	return cmd
@@ -119,7 +111,8 @@ func splitHost(text string) (namespace, name string, err error) {
 
 // answer asks, and makes a no an exit code.
 func (p *process) answer(
-	cmd *cobra.Command, to remote, question func(*api.Client, context.Context) (api.Answer, error), effect func(api.Answer) string,
+	cmd *cobra.Command, to remote,
+	question func(*api.Client, context.Context) (api.Answer, error), effect func(api.Answer) string,
 ) error {
 	var ready bool
 	err := ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Answer, error) {

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
-	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,18 +25,22 @@ const (
 	defaultServer  = "http://127.0.0.1:8087"
 )
 
+// inCluster reaches a throttle in its pod, where it listens on loopback in plain HTTP (deploy/).
+const inCluster = `; for a throttle in a cluster try
+  kubectl port-forward -n baremetal-operator-system deploy/ironic-throttle 8087
+  kubectl exec -n baremetal-operator-system deploy/ironic-throttle -c ironic-throttle -- /ironic-throttle status`
+
 // remote is how a command reaches the throttle.
 type remote struct{ server, tokenFile, caFile string }
 
 // remoteFlags adds --server, --token-file and --ca-file.
 func (p *process) remoteFlags(fs *pflag.FlagSet, to *remote) {
-	known := os.Getenv(serverVariable)
-	if known == "" {
-		known = defaultServer
-	}
-	fs.StringVar(&to.server, "server", known, "`URL` of the throttle [env "+serverVariable+"]")
-	fs.StringVar(&to.tokenFile, "token-file", os.Getenv(tokenVariable), "`file` with the bearer token to show, by https or on loopback only [env "+tokenVariable+"]")
-	fs.StringVar(&to.caFile, "ca-file", os.Getenv(caVariable), "`file` with the CAs (PEM) of the throttle's certificate; (default the system's) [env "+caVariable+"]")
+	fs.StringVar(&to.server, "server", cmp.Or(os.Getenv(serverVariable), defaultServer),
+		"`URL` of the throttle [env "+serverVariable+"]")
+	fs.StringVar(&to.tokenFile, "token-file", os.Getenv(tokenVariable),
+		"`file` with the bearer token to show, by https or on loopback only [env "+tokenVariable+"]")
+	fs.StringVar(&to.caFile, "ca-file", os.Getenv(caVariable),
+		"`file` with the CAs (PEM) of the throttle's certificate; (default the system's) [env "+caVariable+"]")
 }
 
 // client is the API client for r.
@@ -67,7 +68,7 @@ func ask[T any](
 	defer client.CloseIdleConnections()
 	answer, err := question(client, cmd.Context())
 	if err != nil {
-		return to.explain(clientError(err))
+		return to.failed(cmd.Context(), err)
 	}
 	if p.JSON {
 		return p.PrintJSON(answer)
@@ -75,39 +76,35 @@ func ask[T any](
 	return p.Print(text(answer))
 }
 
-// explain adds to the error of a throttle that could not be reached where it was looked
-// for, and lines to paste where nobody answered there.
-func (r remote) explain(err error) error {
-	if code, _ := cli.Code(err); code != cli.Unreachable {
-		return err
-	}
+// failed gives an error of the API client its exit code. That the throttle knows no such thing, knows better, or failed
+// on the way is a no; a 404 without a field is no answer of a throttle that has the path. Where none answered, the
+// error says where it was looked for.
+func (r remote) failed(ctx context.Context, err error) error {
 	var answer *api.Error
-	if errors.As(err, &answer) && answer.Message == http.StatusText(answer.Code) { // it has no words of ours
-		err = fmt.Errorf("something answered there that is not ironic-throttle: HTTP %d", answer.Code)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return cli.Exit(cli.No, errors.New("interrupted"))
+	case errors.As(err, new(*api.FieldError)):
+		return cli.Exit(cli.WrongUse, err)
+	case errors.As(err, &answer):
+		switch answer.Code {
+		case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+			return cli.Exit(cli.WrongUse, err)
+		case http.StatusConflict, http.StatusInternalServerError:
+			return cli.Exit(cli.No, err)
+		case http.StatusNotFound:
+			if answer.Field != "" {
+				return cli.Exit(cli.No, err)
+			}
+		}
+		if answer.Message == http.StatusText(answer.Code) { // it has no words of ours
+			err = fmt.Errorf("something answered there that is not ironic-throttle: HTTP %d", answer.Code)
+		}
 	}
-	text := r.server + " is what --server says, or " + serverVariable
-	var late interface{ Timeout() bool }
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &late) && late.Timeout() {
-		text += "; for a throttle in a cluster try\n  " + strings.Join(r.hints(), "\n  ")
+	hint := ""
+	if errors.Is(err, api.ErrUnreachable) {
+		hint = inCluster
 	}
-	return cli.Exit(cli.Unreachable, fmt.Errorf("%w\n%s", err, text))
-}
-
-// hints are command lines that reach a throttle in its pod, where it listens on loopback in
-// plain HTTP (deploy/): there, and from here through a tunnel to --server.
-func (r remote) hints() []string {
-	const (
-		pod  = " -n baremetal-operator-system deploy/ironic-throttle "
-		port = "8087"
-	)
-	inPod := "kubectl exec" + pod + "-c ironic-throttle -- /ironic-throttle status"
-	u, err := url.Parse(strings.TrimSpace(r.server))
-	if err != nil || u.Scheme != "http" || !slices.Contains([]string{"127.0.0.1", "localhost"}, u.Hostname()) {
-		return []string{inPod}
-	}
-	ports := cmp.Or(u.Port(), "80") + ":" + port
-	if u.Port() == port {
-		ports = port
-	}
-	return []string{"kubectl port-forward" + pod + ports, inPod}
+	err = fmt.Errorf("%w\n%s is what --server says, or %s%s", err, r.server, serverVariable, hint)
+	return cli.Exit(cli.Unreachable, err)
 }

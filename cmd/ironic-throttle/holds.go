@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/cli"
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -31,11 +30,10 @@ func (p *process) holdsCommand() *cobra.Command {
 	var to remote
 	cmd := &cobra.Command{
 		Use: "holds", Short: "show failed hosts, and let one be tried again",
-		Long: holdsHelp, Example: holdsExample, Args: cli.NoSuchCommand,
+		Long: holdsHelp, Example: holdsExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd, p, to, (*api.Client).Holds, statusview.Holds)
 		},
-		SuggestionsMinimumDistance: 2,
 	}
 	p.remoteFlags(cmd.PersistentFlags(), &to)
 	cmd.AddCommand(p.releaseCommand(&to))

@@ -61,8 +61,8 @@ func (p *process) serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&readyFile, "ready-file", "", cli.ReadyFileHelp)
 	cmd.Flags().BoolVar(&advanced, "help-advanced", false, "show the flags of the advanced settings")
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error { // a template of our own would cost 10 MB
-		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nExamples:\n%s\n\nFlags:\n%s%s", cmd.UseLine(), cmd.Example,
-			cmd.LocalFlags().FlagUsagesWrapped(helpWidth), cmd.InheritedFlags().FlagUsages())
+		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nExamples:\n%s\n\nFlags:\n%s%s", cmd.UseLine(),
+			cmd.Example, cmd.LocalFlags().FlagUsagesWrapped(helpWidth), cmd.InheritedFlags().FlagUsages())
 		return err
 	})
 	return cmd
@@ -105,7 +105,7 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 }
 
 // limitMemory tells Go to stay within nine tenths of what this container may take, so that the collector works harder
-// before the kernel ends us: Go does not count sockets, files and its own code. GOMEMLIMIT, which Go reads itself, wins.
+// before the kernel ends us: Go does not count sockets, files and its own code. GOMEMLIMIT, which Go reads, wins.
 func limitMemory(log *slog.Logger) {
 	const file = "/sys/fs/cgroup/memory.max" // "max" is none
 	text, _ := os.ReadFile(file)

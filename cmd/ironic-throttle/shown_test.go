@@ -45,7 +45,8 @@ func usersPages(t *testing.T) map[string]string {
 }
 
 // shownCommand is a command line of ours: in a console block, or in the text.
-var shownCommand = regexp.MustCompile("(?m)(?:^\\$ |^  +|`|[|&;(] ?|-- )(?:[A-Z_]+=\\S+ )*(?:bin/|/)?ironic-throttle(-lab)?((?: (?:[^`\n\\\\#|&;)]|\\\\\n)*)?)(?:$|[`#|&;)])")
+var shownCommand = regexp.MustCompile("(?m)(?:^\\$ |^  +|`|[|&;(] ?|-- )(?:[A-Z_]+=\\S+ )*" +
+	"(?:bin/|/)?ironic-throttle(-lab)?((?: (?:[^`\n\\\\#|&;)]|\\\\\n)*)?)(?:$|[`#|&;)])")
 
 // parses reports what is wrong with a command line.
 func parses(program func(*cli.Process) *cobra.Command, line string) error {
@@ -61,7 +62,7 @@ func parses(program func(*cli.Process) *cobra.Command, line string) error {
 		return err
 	}
 	if err := cmd.ParseFlags(args); err != nil {
-		return cli.FlagError(cmd, err)
+		return err
 	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
@@ -91,7 +92,9 @@ func TestEveryCommandThatIsShownCanBeGiven(t *testing.T) {
 	if len(seen) < 35 {
 		t.Errorf("found only %d commands: the search is broken: %q", len(seen), slices.Sorted(maps.Keys(seen)))
 	}
-	for _, wrong := range []string{"chek", "status --wach", "holds release", "check --error-count many", "breakers rset ironic", "demo"} {
+	for _, wrong := range []string{
+		"chek", "status --wach", "holds release", "check --error-count many", "breakers rset ironic", "demo",
+	} {
 		if parses(root, wrong) == nil {
 			t.Errorf("%s: is no command, and nobody notices", wrong)
 		}

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -13,13 +13,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const statusHelp = `Shows what matters now: how many slots are taken, which hosts hold them and for how long, who is next,
-what failures stop, and warnings. -o wide adds the rest: version, address, age of the
-view, totals. -o json is /v1/status.
+const statusHelp = `Shows what matters now: how many slots are taken, which hosts hold them and for how long,
+who is next, what failures stop, and warnings. -o wide adds the rest: version, address,
+age of the view, totals. -o json is /v1/status.
 
-A terminal gets one screen, a pipe all rows. With --watch it is
-shown again and again until it is interrupted, also while the throttle cannot be
-reached; with -o json as one line of JSON each.`
+A terminal gets one screen, a pipe all rows. With --watch it is shown again and again
+until it is interrupted, also while the throttle cannot be reached.`
 
 const statusExample = `  ironic-throttle status
   ironic-throttle status --watch --interval 1s
@@ -30,38 +29,34 @@ const statusExample = `  ironic-throttle status
 const minInterval = 100 * time.Millisecond
 
 func (p *process) statusCommand() *cobra.Command {
-	view := statusView{process: p, interval: 2 * time.Second}
-	var watch bool
+	view := statusView{process: p}
+	watch, interval := false, 2*time.Second
 	cmd := &cobra.Command{
 		Use: "status", Short: "show the slots and who holds them; -o wide shows more",
 		Long: statusHelp, Example: statusExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if view.interval < minInterval {
-				return fmt.Errorf("--interval %v: must be at least %v", view.interval, minInterval)
+			if interval < minInterval {
+				return fmt.Errorf("--interval %v: must be at least %v", interval, minInterval)
 			}
 			client, err := view.to.client()
 			if err != nil {
 				return err
 			}
 			defer client.CloseIdleConnections()
-			fetch := func(ctx context.Context) (statusview.Content, error) { return view.fetch(ctx, client) }
 			if watch {
-				return view.repeat(cmd.Context(), fetch)
+				return view.repeat(cmd.Context(), client, interval)
 			}
-			seen, err := fetch(cmd.Context())
-			switch {
-			case err != nil:
+			shown, err := view.fetch(cmd.Context(), client)
+			if err != nil {
 				return err
-			case p.JSON:
-				return p.PrintJSON(seen.Status)
 			}
-			return p.Print(view.text(seen))
+			return view.print(shown, "")
 		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
-	fs.DurationVar(&view.interval, "interval", view.interval, "pause between two refreshes of --watch")
+	fs.DurationVar(&interval, "interval", interval, "pause between two refreshes of --watch")
 	p.Output(fs, &view.wide)
 	p.remoteFlags(fs, &view.to)
 	return cmd
@@ -70,9 +65,8 @@ func (p *process) statusCommand() *cobra.Command {
 // statusView is how status shows what it is told to show.
 type statusView struct {
 	*process
-	to       remote
-	wide     bool
-	interval time.Duration
+	to   remote
+	wide bool
 }
 
 // fetch gets what status shows: the queue is for people. Its errors have their exit codes.
@@ -83,29 +77,37 @@ func (v *statusView) fetch(ctx context.Context, client *api.Client) (shown statu
 		shown.Queue, err = client.Queue(ctx, api.QueueQuery{Limit: statusview.QueueRows})
 	}
 	if err != nil {
-		err = v.to.explain(clientError(err))
+		err = v.to.failed(ctx, err)
 	}
 	return shown, err
 }
 
-func (v *statusView) text(shown statusview.Content) string {
-	return statusview.Text(shown, !v.wide && cli.Terminal(v.Stdout))
+// print shows a status, a text behind what goes before it.
+func (v *statusView) print(shown statusview.Content, before string) error {
+	if v.JSON {
+		return v.PrintJSON(shown.Status)
+	}
+	return v.Print(before + statusview.Text(shown, !v.wide && cli.Terminal(v.Stdout)))
 }
 
 // repeat prints statuses until ctx ends; it returns the error of the last try, nil when the end came in between.
-func (v *statusView) repeat(ctx context.Context, fetch func(context.Context) (statusview.Content, error)) error {
-	tick := time.NewTicker(v.interval)
+func (v *statusView) repeat(ctx context.Context, client *api.Client, interval time.Duration) error {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	var last error
-	for first := true; ; first = false {
-		shown, err := fetch(ctx)
+	before := ""
+	if cli.Terminal(v.Stdout) {
+		before = "\x1b[H\x1b[2J" // begins in the upper left corner of an empty screen
+	}
+	for last := error(nil); ; {
+		shown, err := v.fetch(ctx, client)
 		if ctx.Err() != nil {
 			return last
 		}
 		if err == nil {
-			if err := v.print(shown, first); err != nil {
+			if err := v.print(shown, before); err != nil {
 				return err
 			}
+			before = cmp.Or(before, "\n")
 		} else if last == nil {
 			fmt.Fprintf(v.Stderr, "error: %v\n", err) // once, not at each try
 		}
@@ -116,23 +118,4 @@ func (v *statusView) repeat(ctx context.Context, fetch func(context.Context) (st
 		case <-tick.C:
 		}
 	}
-}
-
-// clearScreen begins in the upper left corner of an empty terminal.
-const clearScreen = "\x1b[H\x1b[2J"
-
-func (v *statusView) print(shown statusview.Content, first bool) error {
-	switch {
-	case v.JSON:
-		text, err := json.Marshal(shown.Status)
-		if err != nil {
-			return cli.Exit(cli.No, fmt.Errorf("output: %w", err))
-		}
-		return v.Print(string(text) + "\n")
-	case cli.Terminal(v.Stdout):
-		return v.Print(clearScreen + v.text(shown))
-	case first:
-		return v.Print(v.text(shown))
-	}
-	return v.Print("\n" + v.text(shown))
 }

@@ -4,12 +4,10 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -82,24 +80,13 @@ func WriteReadyFile(path string, addresses any) error {
 	}
 	text, err := json.Marshal(addresses)
 	if err == nil {
-		err = WritePrivate(path, append(text, '\n'))
+		err = os.WriteFile(path+".part", append(text, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".part", path)
 	}
 	if err != nil {
 		return fmt.Errorf("ready file: %w", err)
 	}
 	return nil
-}
-
-// WritePrivate writes a file that only its owner may read; it appears whole, or stays as it was.
-func WritePrivate(path string, text []byte) error {
-	part, err := os.CreateTemp(filepath.Dir(path), ".part-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name()) //nolint:errcheck // gone already when all went well
-	_, err = part.Write(text)
-	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
-		return err
-	}
-	return os.Rename(part.Name(), path)
 }

@@ -12,21 +12,10 @@ import (
 // Root makes root, which says what a program is for, the command of that program: with --output, --version, version,
 // help, and these commands.
 func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	var showVersion bool
-	root.Args = NoSuchCommand
-	root.RunE = func(cmd *cobra.Command, _ []string) error {
-		if showVersion {
-			return p.printVersion(root.Name())
-		}
-		return cmd.Help()
-	}
+	root.Version = Version()
 	root.SilenceErrors, root.SilenceUsage, root.SuggestionsMinimumDistance = true, true, 2
-	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as 'version' does")
 	p.Output(root.PersistentFlags(), nil)
-	// It fails only for a flag that does not exist.
-	_ = root.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions([]cobra.Completion{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	root.SetFlagErrorFunc(FlagError)
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(commands...)
 	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "print the version", Args: NoArgs,
@@ -36,30 +25,30 @@ func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.C
 	return root
 }
 
-// NoSuchCommand refuses what is no command and names those that are like it.
-func NoSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	err := fmt.Errorf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
-	}
-	return err
-}
-
 // NoArgs refuses words that belong to no flag.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%q belongs to no flag, and '%s' takes no arguments", args[0], cmd.CommandPath())
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.NoOptDefVal != "" && f.Value.Set(args[0]) == nil {
-			err = fmt.Errorf("%[1]q belongs to no flag; a switch takes its value with '=': --%[2]s=%[1]s", args[0], f.Name)
-		}
-	})
-	return err
+	return fmt.Errorf("%q belongs to no flag, and '%s' takes no arguments; a switch takes its value with '='",
+		args[0], cmd.CommandPath())
+}
+
+// flagError says of a value that cannot be read which rule it breaks.
+func flagError(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag, rule := invalid.GetFlag(), errors.Unwrap(invalid).Error()
+	switch {
+	case strings.HasPrefix(rule, "must "): // else they are Go's own words
+	case flag.Value.Type() == "duration":
+		rule = "must be a duration with its unit, such as 30m"
+	default:
+		rule = "must be of type " + flag.Value.Type()
+	}
+	return fmt.Errorf("--%s %q: %s", flag.Name, invalid.GetValue(), rule)
 }
 
 // Output adds --output to fs: text or json, and wide where a command has more to show.

@@ -43,5 +43,6 @@ func (p *Process) printVersion(program string) error {
 	if p.JSON {
 		return p.PrintJSON(b)
 	}
-	return p.Print(fmt.Sprintf("%s %s commit %s %s %s\n", program, b.Version, cmp.Or(b.Commit, "unknown"), b.Go, b.Platform))
+	commit := cmp.Or(b.Commit, "unknown")
+	return p.Print(fmt.Sprintf("%s %s commit %s %s %s\n", program, b.Version, commit, b.Go, b.Platform))
 }

@@ -16,14 +16,13 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 		"--duration=":      `--duration "": must be a duration with its unit, such as 30m`,
 		"--untold=perhaps": `--untold "perhaps": must be of type bool`,
 		"--output yaml":    `--output "yaml": must be text or json`,
-		"--durtion 1":      "unknown flag: --durtion; did you mean --duration?",
-		"--f":              "unknown flag: --f",
+		"--durtion 1":      "unknown flag: --durtion",
 	} {
 		cmd := (&cli.Process{}).Root(&cobra.Command{Use: "any"})
 		cmd.Flags().Int("hosts", 0, "")
 		cmd.Flags().Duration("duration", 0, "")
 		cmd.Flags().Bool("untold", false, "")
-		if err := cli.FlagError(cmd, cmd.ParseFlags(strings.Split(args, " "))); err == nil || err.Error() != want {
+		if err := cmd.FlagErrorFunc()(cmd, cmd.ParseFlags(strings.Split(args, " "))); err == nil || err.Error() != want {
 			t.Errorf("%s:\n%v, want\n%s", args, err, want)
 		}
 	}
