@@ -1,5 +1,5 @@
-// Package app wires the throttle together and runs it: the only place that knows all the others. With several replicas the
-// servers run in all of them, and the decision in the one that holds the Lease.
+// Package app wires the throttle together and runs it: the only place that knows all the others. With several replicas
+// the servers run in all of them, and the decision in the one that holds the Lease.
 //
 // Nothing is decided here, and nothing is done that another package could do: what the log
 // says of the decision is in internal/decisionlog, every metric in internal/metrics, what
@@ -101,7 +101,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.force.Store(newForce(o.Config, o.Warnings))
-	if a.accessPart, err = newAccess(o.Config, a.cluster, a.now, a.log); err != nil {
+	if err := a.newAccess(o.Config); err != nil {
 		return nil, err
 	}
 	if a.client, err = ironic.NewClient(a.toIronic(o, a.log)); err != nil {
@@ -129,16 +129,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.newServer(m, plans); err != nil {
-		return nil, err
+	if err := a.newServer(m, plans); err != nil || o.NoListeners {
+		return a, err
 	}
-	if o.NoListeners {
-		return a, nil
-	}
-	if a.listeners, err = listen(ctx, o.Config); err != nil {
-		return nil, err
-	}
-	return a, nil
+	return a, a.listen(ctx)
 }
 
 // newDecision makes the Controller.
@@ -272,9 +266,10 @@ func pollTimeout(c config.Config) time.Duration {
 	return max(time.Minute, c.View.MaxStale, 2*ironicTimeout)
 }
 
-// Run decides, serves and watches the config file until ctx ends or one of these fails. Then all of them end, the servers
-// first: what is asked already is still answered, and saved, and the Lease is ours until then. It returns within 5 s of the
-// end of ctx, or 10 with a cluster: nil, or what went wrong, with the names of the parts, also of those that have not ended.
+// Run decides, serves and watches the config file until ctx ends or one of these fails. Then all of them end, the
+// servers first: what is asked already is still answered, and saved, and the Lease is ours until then. It returns
+// within 5 s of the end of ctx, or 10 with a cluster: nil, or what went wrong, with the names of the parts, also of
+// those that have not ended.
 func (a *App) Run(ctx context.Context) error {
 	a.tellStart()
 	within := 4900 * time.Millisecond // the servers take up to 4.5 s

@@ -24,7 +24,7 @@ func (a *App) newGateway(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	files := certificates("gateway", o.Config.CertDirFor(c.Listen, false), o.Config.Access, a.now, a.log)
+	files := a.certificates("gateway", o.Config.CertDirFor(c.Listen, false), o.Config.Access)
 	files.Clients = true
 	if a.gatewayCert, err = files.Open(); err != nil {
 		return err

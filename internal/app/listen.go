@@ -5,13 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/access"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 )
@@ -22,40 +19,49 @@ type listeners struct {
 	gateway net.Listener
 }
 
+// entrance is one listener: what the log calls it, the setting of its address, and how it is reached from here.
+type entrance struct {
+	name, setting, address string
+	at                     *net.Listener
+	cert                   *httpserve.InUse // nil: plain HTTP
+}
+
+// entrances are all that there can be.
+func (a *App) entrances() []entrance {
+	c, l := a.force.Load().config, &a.listeners
+	const prefix = "IRONIC_THROTTLE_"
+	return []entrance{
+		{"api", prefix + "LISTEN_ADDRESS", c.Listen.API, &l.API, a.api.cert},
+		{"local", prefix + "LISTEN_ADDRESS (for this machine)", c.Listen.Local, &l.Local, nil},
+		{"health", prefix + "HEALTH_PROBE_BIND_ADDRESS", c.Listen.Health, &l.Health, nil},
+		{"metrics", prefix + "METRICS_BIND_ADDRESS", c.Listen.Metrics, &l.Metrics, a.metrics.cert},
+		{"gateway", prefix + "GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway, a.gatewayCert},
+	}
+}
+
 // listen opens every listener that has an address, or none.
-func listen(ctx context.Context, c config.Config) (listeners, error) {
-	var l listeners
+func (a *App) listen(ctx context.Context) error {
 	var errs []error
-	for _, one := range []struct {
-		setting, address string
-		to               *net.Listener
-	}{
-		{"IRONIC_THROTTLE_LISTEN_ADDRESS", c.Listen.API, &l.API},
-		{"IRONIC_THROTTLE_LISTEN_ADDRESS (for this machine)", c.Listen.Local, &l.Local},
-		{"IRONIC_THROTTLE_HEALTH_PROBE_BIND_ADDRESS", c.Listen.Health, &l.Health},
-		{"IRONIC_THROTTLE_METRICS_BIND_ADDRESS", c.Listen.Metrics, &l.Metrics},
-		{"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway},
-	} {
-		if one.address == "" {
+	for _, e := range a.entrances() {
+		if e.address == "" {
 			continue
 		}
 		var open net.ListenConfig
-		opened, err := open.Listen(ctx, "tcp", one.address)
+		opened, err := open.Listen(ctx, "tcp", e.address)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s=%q: cannot be listened on: %w", one.setting, one.address, err))
+			errs = append(errs, fmt.Errorf("%s=%q: cannot be listened on: %w", e.setting, e.address, err))
 			continue
 		}
-		*one.to = opened
+		*e.at = opened
 	}
-	if len(errs) == 0 {
-		return l, nil
-	}
-	for _, opened := range []net.Listener{l.API, l.Local, l.Health, l.Metrics, l.gateway} {
-		if opened != nil {
-			errs = append(errs, opened.Close())
+	if len(errs) > 0 {
+		for _, e := range a.entrances() {
+			if *e.at != nil {
+				errs = append(errs, (*e.at).Close())
+			}
 		}
 	}
-	return listeners{}, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // Addresses are the URLs of what is served; "" where something is not.
@@ -69,26 +75,26 @@ type Addresses struct {
 
 // Addresses are how to reach a from this machine.
 func (a *App) Addresses() Addresses {
-	l := a.listeners
-	return Addresses{
-		API: urlOf(a.api.cert, l.API), Local: urlOf(nil, l.Local), Health: urlOf(nil, l.Health),
-		Metrics: urlOf(a.metrics.cert, l.Metrics), Gateway: urlOf(a.gatewayCert, l.gateway),
+	at := map[string]string{}
+	for _, e := range a.entrances() {
+		at[e.name] = e.url()
 	}
+	return Addresses{at["api"], at["local"], at["health"], at["metrics"], at["gateway"]}
 }
 
-// urlOf is how to reach l, which has that certificate; nil: none.
-func urlOf(cert *httpserve.InUse, l net.Listener) string {
-	if l == nil {
+// url is how to reach e from this machine; "" where it is not open.
+func (e entrance) url() string {
+	if *e.at == nil {
 		return ""
 	}
-	host, port, err := net.SplitHostPort(l.Addr().String())
+	host, port, err := net.SplitHostPort((*e.at).Addr().String())
 	if err != nil {
 		return ""
 	}
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	if cert != nil {
+	if e.cert != nil {
 		return "https://" + net.JoinHostPort(host, port)
 	}
 	return "http://" + net.JoinHostPort(host, port)
@@ -103,32 +109,33 @@ type door struct {
 	access server.Access    // nil: everybody may do everything
 }
 
-// newAccess reads certificates and makes the check of who asks, where c wants them. cluster may be nil where it is not needed.
-func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
-	if p.api.cert, err = certificates("API", c.CertDirFor(c.Listen.API, c.Guarded()), c.Access, now, log).Open(); err != nil {
-		return p, err
+// newAccess reads certificates and makes the check of who asks, where c wants them.
+func (a *App) newAccess(c config.Config) (err error) {
+	asksAPI, asksMetrics := c.Guarded(), c.MetricsGuarded()
+	if a.api.cert, err = a.certificates("API", c.CertDirFor(c.Listen.API, asksAPI), c.Access).Open(); err != nil {
+		return err
 	}
-	if p.metrics.cert, err = certificates("metrics", c.CertDirFor(c.Listen.Metrics, c.MetricsGuarded()), c.Access, now, log).Open(); err != nil {
-		return p, err
+	a.metrics.cert, err = a.certificates("metrics", c.CertDirFor(c.Listen.Metrics, asksMetrics), c.Access).Open()
+	switch {
+	case err != nil:
+		return err
+	case !asksAPI && !asksMetrics:
+		return nil
+	case a.cluster == nil:
+		return errors.New("access: a cluster is asked who may use the API, so set IRONIC_THROTTLE_KUBERNETES=on")
 	}
-	if !c.Guarded() && !c.MetricsGuarded() {
-		return p, nil
+	checker := access.New(a.cluster.Client, a.log)
+	if asksAPI {
+		a.api.access = checker
 	}
-	if cluster == nil {
-		return p, errors.New("access: who may use the API is asked of a cluster, and there is none: set IRONIC_THROTTLE_KUBERNETES=on")
+	if asksMetrics {
+		a.metrics.access = checker
 	}
-	checker := access.New(cluster.Client, log)
-	if c.Guarded() {
-		p.api.access = checker
-	}
-	if c.MetricsGuarded() {
-		p.metrics.access = checker
-	}
-	return p, nil
+	return nil
 }
 
 // certificates are those of a listener.
-func certificates(name, dir string, a config.Access, now func() time.Time, log *slog.Logger) httpserve.Certificates {
-	conf := &tls.Config{MinVersion: a.MinVersion(), CipherSuites: a.CipherSuites(), NextProtos: []string{"http/1.1"}}
-	return httpserve.Certificates{Name: name, Dir: dir, TLS: conf, Log: log, Now: now}
+func (a *App) certificates(name, dir string, c config.Access) httpserve.Certificates {
+	conf := &tls.Config{MinVersion: c.MinVersion(), NextProtos: []string{"http/1.1"}}
+	return httpserve.Certificates{Name: name, Dir: dir, TLS: conf, Log: a.log, Now: a.now}
 }

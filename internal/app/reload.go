@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"net"
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -41,16 +40,9 @@ func (a *App) tellStart() {
 	a.log.Info("settings in force that are not defaults", attrs...)
 	f.tell(a.log)
 	attrs = nil // where each is from here, and what it is bound to, which may be open to others
-	at, l := a.Addresses(), a.listeners
-	for _, one := range []struct {
-		name, url string
-		bound     net.Listener
-	}{
-		{"api", at.API, l.API}, {"local", at.Local, l.Local}, {"health", at.Health, l.Health},
-		{"metrics", at.Metrics, l.Metrics}, {"gateway", at.Gateway, l.gateway},
-	} {
-		if one.bound != nil {
-			attrs = append(attrs, one.name, one.url, one.name+"Address", one.bound.Addr().String())
+	for _, e := range a.entrances() {
+		if *e.at != nil {
+			attrs = append(attrs, e.name, e.url(), e.name+"Address", (*e.at).Addr().String())
 		}
 	}
 	a.log.Info("listening", attrs...)
@@ -79,7 +71,8 @@ func (a *App) apply(c config.Config, warnings []string, err error) {
 	}
 	if err != nil {
 		a.log.Error("config file refused, nothing was changed", "file", old.config.File, "error", err)
-		a.force.Store(newForce(old.config, append(warnings, "config file refused, what was in force before stays: "+err.Error())))
+		warnings = append(warnings, "config file refused, what was in force before stays: "+err.Error())
+		a.force.Store(newForce(old.config, warnings))
 		return
 	}
 	if a.level != nil {

@@ -17,11 +17,11 @@ import (
 // ironicTimeout bounds one request to Ironic.
 const ironicTimeout = 30 * time.Second
 
-// ironicSettings says how Ironic is reached. Defaults were filled in by
+// toIronic says how Ironic is reached, and where, unless the cluster says that. Defaults were filled in by
 // internal/config, so an empty path stays empty.
-func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
+func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 	c := o.Config.Ironic
-	return ironic.Settings{
+	s := ironic.Settings{
 		Endpoint:             c.Endpoint,
 		AuthRootDir:          c.AuthRootDir,
 		CACertFile:           c.CACertFile,
@@ -34,11 +34,6 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 		Transport:            o.Transport,
 		Log:                  log,
 	}
-}
-
-// toIronic is ironicSettings, where the cluster says the rest of it.
-func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
-	s := ironicSettings(o, log)
 	if a.finder != nil {
 		s.Endpoint, s.Locate = "http://ironic", a.finder.Access // what the URL says counts nowhere
 	}

@@ -30,7 +30,7 @@ func TestDefaultsAreTheSameEverywhere(t *testing.T) {
 	}
 	c := config.Default()
 	c.Ironic.Endpoint = want.Endpoint
-	if diff := cmp.Diff(want, ironicSettings(Options{Config: c}, want.Log), cmp.Comparer(func(a, b *slog.Logger) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, new(App).toIronic(Options{Config: c}, want.Log), cmp.Comparer(func(a, b *slog.Logger) bool { return a == b })); diff != "" {
 		t.Errorf("client (-its own, +configured):\n%s", diff)
 	}
 }
@@ -61,7 +61,7 @@ func TestEverySettingArrives(t *testing.T) {
 	if diff := cmp.Diff(want, decision, quotas); err != nil || diff != "" {
 		t.Errorf("%v, decision (-want +got):\n%s", err, diff)
 	}
-	client := ironicSettings(Options{Config: c}, nil)
+	client := new(App).toIronic(Options{Config: c}, nil)
 	if !client.Insecure || !client.CountExtras || client.MinTLS != tls.VersionTLS13 {
 		t.Errorf("client: %+v", client)
 	}
