@@ -66,7 +66,8 @@ func logBreaker(log *slog.Logger, n admission.FailureNotice) {
 	args := []any{"scope", n.Scope, "from", n.From, "to", n.To, "byHand", n.ByHand}
 	const most = 3 // causes
 	for i, c := range n.Causes[:min(len(n.Causes), most)] {
-		args = append(args, slog.Group("cause"+strconv.Itoa(i+1), "text", c.Text, "count", c.Count, "hosts", strings.Join(c.Hosts, " ")))
+		hosts := strings.Join(c.Hosts, " ")
+		args = append(args, slog.Group("cause"+strconv.Itoa(i+1), "text", c.Text, "count", c.Count, "hosts", hosts))
 	}
 	write(log, level, cmp.Or(breakerEvents[n.To], "breaker "+n.To), args)
 }

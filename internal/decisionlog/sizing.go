@@ -20,20 +20,9 @@ func (l *limitLog) step(s api.Sizing) {
 		was, known := l.told[is.Pool]
 		if s.Mode == api.LimitAdaptive && known && is.Limit != was.Limit {
 			l.log.Info("limit changed", "pool", cmp.Or(is.Pool, "(total)"), "was", was.Limit, "is", is.Limit,
-				"atMost", is.Ceiling, "why", reason(was, is, s.Pools[0].Limit))
+				"atMost", is.Ceiling, "why", is.Evidence)
 		}
 		told[is.Pool] = is
 	}
 	l.told = told
-}
-
-// reason is why the limit is another one than was.
-func reason(was, is api.PoolSizing, total int) string {
-	switch fell := is.Limit < was.Limit; {
-	case fell && is.Limit == is.Ceiling && is.Ceiling != was.Ceiling:
-		return "no more are set"
-	case fell && is.Pool != "" && is.Limit == total:
-		return "there are no more slots in all"
-	}
-	return is.Evidence
 }

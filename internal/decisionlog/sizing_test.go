@@ -53,9 +53,9 @@ func TestAChangeOfTheLimitIsOneLineWithItsReason(t *testing.T) {
 		{"each change, however soon", []api.Sizing{adaptive(at(20, 60)), adaptive(at(40, 60)), adaptive(at(40, 60)), adaptive(at(34, 60))}, []string{
 			line + `(total) was=20 is=40 atMost=60 why="` + evidence + `"`, line + `(total) was=40 is=34 atMost=60 why="` + evidence + `"`,
 		}},
-		{"a lower ceiling", []api.Sizing{adaptive(at(40, 60)), adaptive(at(40, 50)), adaptive(at(30, 30))}, []string{line + `(total) was=40 is=30 atMost=30 why="no more are set"`}},
+		{"a lower ceiling", []api.Sizing{adaptive(at(40, 60)), adaptive(at(40, 50)), adaptive(at(30, 30))}, []string{line + `(total) was=40 is=30 atMost=30 why="` + evidence + `"`}},
 		{"a group beside a total that falls", []api.Sizing{adaptive(at(40, 60), rack(30, 30)), adaptive(at(25, 60), rack(25, 30))}, []string{
-			line + `(total) was=40 is=25 atMost=60 why="` + evidence + `"`, line + `rack1 was=30 is=25 atMost=30 why="there are no more slots in all"`,
+			line + `(total) was=40 is=25 atMost=60 why="` + evidence + `"`, line + `rack1 was=30 is=25 atMost=30 why="` + evidence + `"`,
 		}},
 		{"a group that comes and goes", []api.Sizing{adaptive(at(40, 60)), adaptive(at(40, 60), rack(8, 8)), adaptive(at(40, 60)), adaptive(at(40, 60), rack(6, 8))}, []string{}},
 		{"fixed: the settings have told", []api.Sizing{fixed(20), fixed(40)}, []string{}},

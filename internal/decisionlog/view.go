@@ -14,9 +14,9 @@ type Decision interface {
 	Sizing(now time.Time) api.Sizing
 }
 
-// Watch says in the log what no poll tells by itself, until ctx ends: that the view of Ironic is too old for a new host to
-// start, and is young enough again, whatever the reason, polls that fail or that take too long; that all busy hosts are
-// known after a start; and what becomes of the limits.
+// Watch says in the log what no poll tells by itself, until ctx ends: that the view of Ironic is too old for a new host
+// to start, and is young enough again, whatever the reason, polls that fail or that take too long; that all busy hosts
+// are known after a start; and what becomes of the limits.
 func Watch(ctx context.Context, log *slog.Logger, now func() time.Time, d Decision) error {
 	view, limits := viewLog{log: log}, limitLog{log: log}
 	views, sizings := time.NewTicker(viewGap), time.NewTicker(limitsGap)
