@@ -57,15 +57,15 @@ func (l *loader) check() {
 	l.must(!c.Disruption.On() || on, "needs IRONIC_THROTTLE_KUBERNETES=on: it has nodes and machines", "disruption")
 	l.must(c.Holdoff.ConfigMap == "" || elects, "needs IRONIC_THROTTLE_LEADER_ELECT=true: the Lease says which replica "+
 		"writes the ConfigMap; one replica without it keeps its state in a file", "state")
-	l.must(!elects || c.Holdoff.File == "", "must be configmap:NAME with %s: another replica that becomes leader does not "+
-		"have the file", "state", "leaderElect")
+	l.must(!elects || c.Holdoff.File == "", "must be configmap:NAME with %s: another replica that becomes leader does "+
+		"not have the file", "state", "leaderElect")
 	l.checkAccess()
 	l.warn(c.BMOConcurrency > c.Limits.Total, TooManyWorkers(c.BMOConcurrency, c.Limits.Total))
 	l.warn(c.Limits.Total > 50, "%s is greater than Ironic's own default max_concurrent_clean=50 (for deployments "+
 		"max_concurrent_deploy=250): Ironic refuses what is above it", "maxConcurrentProvisioningHosts")
 	held := slices.Max(append(slices.Collect(maps.Values(c.Holdoff.Hosts)), c.Holdoff.Timeout))
-	l.warn(held > 0 && c.Holdoff.State == "", "failed hosts are held and IRONIC_THROTTLE_STATE is not set: a restart ends "+
-		"or lengthens their holds")
+	l.warn(held > 0 && c.Holdoff.State == "", "failed hosts are held and IRONIC_THROTTLE_STATE is not set: a restart "+
+		"ends or lengthens their holds")
 	l.warn(held == 0 && c.Holdoff.Stage == "remediate" && !on, "%s has no effect with %s: IRONIC_THROTTLE_HOLDOFF_HOSTS "+
 		"holds no host, and without IRONIC_THROTTLE_KUBERNETES no annotation does", "holdoffStage", "failedHostHoldoff")
 	l.warn(c.Disruption.Mode == DisruptionExecute && c.Mode == Observe, "%s carries nothing out while %s: no host waits "+
@@ -97,8 +97,8 @@ func (l *loader) checkAccess() {
 	l.must(!c.MetricsGuarded() || ready, reached, "metricsBindAddress", "apiAccess")
 	l.warn(beyond(c.Listen.API) && !c.Guarded(), "%s can be reached from elsewhere with %s: every client that reaches it "+
 		"may take slots, release holds and change breakers", "listenAddress", "apiAccess")
-	l.warn(beyond(gateway) && dir == "", "%s can be reached from elsewhere without TLS (IRONIC_THROTTLE_TLS_CERT_DIR): what "+
-		"it carries, such as passwords, can be read and changed on the way", "gatewayListenAddress")
+	l.warn(beyond(gateway) && dir == "", "%s can be reached from elsewhere without TLS (IRONIC_THROTTLE_TLS_CERT_DIR): "+
+		"what it carries, such as passwords, can be read and changed on the way", "gatewayListenAddress")
 	to := c.Ironic
 	https := to.Name != "" || !strings.HasPrefix(to.Endpoint, "http:")
 	ours := https && to.ClientCertFile != "" && l.Exists(to.ClientCertFile)

@@ -135,7 +135,8 @@ var rules = map[string]rule{
 	"state":      matching("a path without ':', or configmap: and the name of a ConfigMap", `[^:\x00]+|configmap:`+object),
 	"name":       matching("a name of lower-case letters, digits, '-' and '.'", object),
 	"deployment": matching("the name of a Deployment, or its namespace, '/' and its name", `(`+namespace+`/)?`+object),
-	"quota":      matching("a whole percentage 0%..100% or a whole number of hosts 0..999999", `[0-9]{1,6}|[0-9]{1,2}%|100%`),
+	"quota": matching("a whole percentage 0%..100% or a whole number of hosts 0..999999",
+		`[0-9]{1,6}|[0-9]{1,2}%|100%`),
 	"address": reads("host:port with a port 0..65535, such as 127.0.0.1:8087 or :8444", func(text string) (string, bool) {
 		_, err := strconv.ParseUint(text[strings.LastIndex(text, ":")+1:], 10, 16)
 		return text, err == nil && address(text)
@@ -150,7 +151,8 @@ var rules = map[string]rule{
 	}),
 	"url": reads("an http:// or https:// URL with a host and without query or fragment", func(text string) (string, bool) {
 		u, err := url.Parse(text)
-		return text, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, "?#")
+		good := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+		return text, good && !strings.ContainsAny(text, "?#")
 	}),
 	"bool": reads("true or false", func(text string) (on, ok bool) {
 		on, ok = switches[strings.ToLower(text)]
@@ -174,6 +176,6 @@ var rules = map[string]rule{
 	// A weight of 0 would be a namespace that never gets a slot.
 	"map[string]float64": pairs[float64]("namespace=weight pairs such as prod=3,dev=0.5 with weights 0.01..100",
 		namespace, ranged("", number, "0.01..100")),
-	"map[string]time.Duration": pairs[time.Duration]("namespace/name=duration pairs such as metal3/worker-1=48h,metal3/lab=0",
-		namespace+"/"+object, hold),
+	"map[string]time.Duration": pairs[time.Duration]("namespace/name=duration pairs such as "+
+		"metal3/worker-1=48h,metal3/lab=0", namespace+"/"+object, hold),
 }

@@ -57,7 +57,8 @@ func NewProvisionerFactory(config provisioner.PluginConfig) (provisioner.Factory
 
 func ironicFactory(config provisioner.PluginConfig) (provisioner.Factory, error) {
 	log, builds := config.Logger.WithName("ironic"), config.HasFeature(provisioner.FeaturePreprovisioningImage)
-	if name, namespace := ironicResource(config.ProvisionerNamespace); config.K8sClient != nil && name != "" && namespace != "" {
+	name, namespace := ironicResource(config.ProvisionerNamespace)
+	if config.K8sClient != nil && name != "" && namespace != "" {
 		return ironic.NewProvisionerFactoryWithClient(log, builds, config.K8sClient, config.APIReader, name, namespace)
 	}
 	return ironic.NewProvisionerFactory(log, builds)
@@ -69,7 +70,9 @@ type factory struct {
 	throttle *api.Client
 }
 
-func (f factory) NewProvisioner(ctx context.Context, data provisioner.HostData, publish provisioner.EventPublisher) (provisioner.Provisioner, error) {
+func (f factory) NewProvisioner(
+	ctx context.Context, data provisioner.HostData, publish provisioner.EventPublisher,
+) (provisioner.Provisioner, error) {
 	inner, err := f.Factory.NewProvisioner(ctx, data, publish)
 	if err != nil {
 		return nil, err
@@ -121,9 +124,9 @@ func (t throttled) HasCapacity(ctx context.Context) (bool, error) {
 	return t.gate.HasCapacity(ctx, t.Provisioner.HasCapacity)
 }
 
-func (t throttled) InspectHardware(ctx context.Context, data provisioner.InspectData, restartOnFailure, refresh, forceReboot bool) (
-	provisioner.Result, bool, *metal3api.HardwareDetails, error,
-) {
+func (t throttled) InspectHardware(
+	ctx context.Context, data provisioner.InspectData, restartOnFailure, refresh, forceReboot bool,
+) (provisioner.Result, bool, *metal3api.HardwareDetails, error) {
 	if wait := t.gate.Wait(ctx, api.OpInspect); wait > 0 {
 		return later(wait), false, nil, nil
 	}
@@ -131,7 +134,9 @@ func (t throttled) InspectHardware(ctx context.Context, data provisioner.Inspect
 }
 
 // Prepare waits where there is something to clean; most hosts are only looked at here.
-func (t throttled) Prepare(ctx context.Context, data provisioner.PrepareData, unprepared, restartOnFailure bool) (provisioner.Result, bool, error) {
+func (t throttled) Prepare(
+	ctx context.Context, data provisioner.PrepareData, unprepared, restartOnFailure bool,
+) (provisioner.Result, bool, error) {
 	raid := !reflect.DeepEqual(data.TargetRAIDConfig, data.ActualRAIDConfig)
 	if unprepared && (raid || len(data.TargetFirmwareSettings) > 0 || len(data.TargetFirmwareComponents) > 0) {
 		if wait := t.gate.Wait(ctx, api.OpPrepare); wait > 0 {
@@ -142,7 +147,9 @@ func (t throttled) Prepare(ctx context.Context, data provisioner.PrepareData, un
 }
 
 // Service waits where there is something to change, too.
-func (t throttled) Service(ctx context.Context, data provisioner.ServicingData, unprepared, restartOnFailure bool) (provisioner.Result, bool, error) {
+func (t throttled) Service(
+	ctx context.Context, data provisioner.ServicingData, unprepared, restartOnFailure bool,
+) (provisioner.Result, bool, error) {
 	if data.HasFirmwareSpec && (unprepared || restartOnFailure) {
 		if wait := t.gate.Wait(ctx, api.OpService); wait > 0 {
 			return later(wait), false, nil
@@ -151,14 +158,18 @@ func (t throttled) Service(ctx context.Context, data provisioner.ServicingData, 
 	return t.Provisioner.Service(ctx, data, unprepared, restartOnFailure)
 }
 
-func (t throttled) Provision(ctx context.Context, data provisioner.ProvisionData, forceReboot bool) (provisioner.Result, error) {
+func (t throttled) Provision(
+	ctx context.Context, data provisioner.ProvisionData, forceReboot bool,
+) (provisioner.Result, error) {
 	if wait := t.gate.Wait(ctx, api.OpProvision); wait > 0 {
 		return later(wait), nil
 	}
 	return t.Provisioner.Provision(ctx, data, forceReboot)
 }
 
-func (t throttled) Deprovision(ctx context.Context, restartOnFailure bool, cleaning metal3api.AutomatedCleaningMode) (provisioner.Result, error) {
+func (t throttled) Deprovision(
+	ctx context.Context, restartOnFailure bool, cleaning metal3api.AutomatedCleaningMode,
+) (provisioner.Result, error) {
 	if wait := t.gate.Wait(ctx, api.OpDeprovision); wait > 0 {
 		return later(wait), nil
 	}
