@@ -29,13 +29,12 @@ type entrance struct {
 // entrances are all that there can be.
 func (a *App) entrances() []entrance {
 	c, l := a.force.Load().config, &a.listeners
-	const prefix = "IRONIC_THROTTLE_"
 	return []entrance{
-		{"api", prefix + "LISTEN_ADDRESS", c.Listen.API, &l.API, a.api.cert},
-		{"local", prefix + "LISTEN_ADDRESS (for this machine)", c.Listen.Local, &l.Local, nil},
-		{"health", prefix + "HEALTH_PROBE_BIND_ADDRESS", c.Listen.Health, &l.Health, nil},
-		{"metrics", prefix + "METRICS_BIND_ADDRESS", c.Listen.Metrics, &l.Metrics, a.metrics.cert},
-		{"gateway", prefix + "GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway, a.gatewayCert},
+		{"api", "IRONIC_THROTTLE_LISTEN_ADDRESS", c.Listen.API, &l.API, a.api.cert},
+		{"local", "IRONIC_THROTTLE_LISTEN_ADDRESS (for this machine)", c.Listen.Local, &l.Local, nil},
+		{"health", "IRONIC_THROTTLE_HEALTH_PROBE_BIND_ADDRESS", c.Listen.Health, &l.Health, nil},
+		{"metrics", "IRONIC_THROTTLE_METRICS_BIND_ADDRESS", c.Listen.Metrics, &l.Metrics, a.metrics.cert},
+		{"gateway", "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway, a.gatewayCert},
 	}
 }
 
@@ -64,29 +63,20 @@ func (a *App) listen(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Addresses are the URLs of what is served; "" where something is not.
-type Addresses struct {
-	API     string `json:"api"`             // and the page
-	Local   string `json:"local,omitempty"` // the same, for everybody on this machine
-	Health  string `json:"health,omitempty"`
-	Metrics string `json:"metrics,omitempty"`
-	Gateway string `json:"gateway,omitempty"` // what BMO's IRONIC_ENDPOINT may name, less /v1
-}
-
-// Addresses are how to reach a from this machine.
-func (a *App) Addresses() Addresses {
-	at := map[string]string{}
+// Addresses are the URLs by which this machine reaches what is served: api (and the page), local (the same, for
+// everybody here), health, metrics, and gateway (what BMO's IRONIC_ENDPOINT may name, less /v1).
+func (a *App) Addresses() map[string]string {
+	all := map[string]string{}
 	for _, e := range a.entrances() {
-		at[e.name] = e.url()
+		if *e.at != nil {
+			all[e.name] = e.url()
+		}
 	}
-	return Addresses{at["api"], at["local"], at["health"], at["metrics"], at["gateway"]}
+	return all
 }
 
-// url is how to reach e from this machine; "" where it is not open.
+// url is how to reach e from this machine; it is open.
 func (e entrance) url() string {
-	if *e.at == nil {
-		return ""
-	}
 	host, port, err := net.SplitHostPort((*e.at).Addr().String())
 	if err != nil {
 		return ""

@@ -25,9 +25,9 @@ func TestNoPageOfAnotherSiteUsesALoopbackListener(t *testing.T) {
 		method, url string
 		open        bool
 	}{
-		{"POST", at.API + "/v1/breakers/ironic/trip", false}, {"GET", at.API + "/v1/status", false}, {"GET", at.Local + "/v1/status", false},
-		{"GET", at.Gateway + "/v1/nodes", false}, {"PUT", at.Gateway + "/v1/nodes/x/states/provision", false},
-		{"GET", at.Health + "/healthz", true}, {"GET", at.Metrics + "/metrics", true},
+		{"POST", at["api"] + "/v1/breakers/ironic/trip", false}, {"GET", at["api"] + "/v1/status", false}, {"GET", at["local"] + "/v1/status", false},
+		{"GET", at["gateway"] + "/v1/nodes", false}, {"PUT", at["gateway"] + "/v1/nodes/x/states/provision", false},
+		{"GET", at["health"] + "/healthz", true}, {"GET", at["metrics"] + "/metrics", true},
 	} {
 		for host, own := range map[string]bool{"evil.example:8087": false, "127.0.0.1:1": true, "LocalHost:8087": true} {
 			r, err := http.NewRequestWithContext(t.Context(), row.method, row.url, strings.NewReader("{}"))

@@ -129,9 +129,9 @@ func (s *stage) announcement() string {
 		o.Hosts, o.Limit, o.Workers, o.Via, time.Duration(o.Speed*float64(time.Second)))
 	text += fmt.Sprintf("Ironic:   %s/v1 (fake; truth at %s/fake/truth)\n", s.url, s.url)
 	at := s.app.Addresses()
-	text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", at.API, at.API, at.Metrics)
+	text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", at["api"], at["api"], at["metrics"])
 	if o.Via == simulate.ViaGateway {
-		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", at.Gateway)
+		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", at["gateway"])
 	}
 	return text
 }

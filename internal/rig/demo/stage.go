@@ -80,7 +80,7 @@ func (s *stage) newOperator(hosts []bmo.Host) error {
 // endpoint is IRONIC_ENDPOINT of the operator.
 func (s *stage) endpoint() string {
 	if s.opt.Via == simulate.ViaGateway {
-		return s.app.Addresses().Gateway
+		return s.app.Addresses()["gateway"]
 	}
 	return s.url
 }
@@ -90,7 +90,7 @@ func (s *stage) rule() (bmo.Capacity, error) {
 	if s.opt.Via == simulate.ViaGateway {
 		return func(context.Context, api.Ask) (bool, error) { return true, nil }, nil
 	}
-	asker, err := api.NewClient(s.app.Addresses().API, api.Options{})
+	asker, err := api.NewClient(s.app.Addresses()["api"], api.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func run(in io.Reader, out io.Writer) error {
 		answer := "done"
 		switch command := lines.Text(); command {
 		case "urls":
-			answer = throttle.Addresses().API + " " + throttle.Addresses().Gateway
+			answer = throttle.Addresses()["api"] + " " + throttle.Addresses()["gateway"]
 		case "clear":
 			err = coverage.ClearCounters()
 		default: // a folder to write the counters to
