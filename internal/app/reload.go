@@ -82,13 +82,7 @@ func (a *App) apply(c config.Config, warnings []string, err error) {
 	next := newForce(c, warnings)
 	a.force.Store(next)
 	for _, key := range slices.Sorted(maps.Keys(next.settings)) {
-		switch was, is := old.settings[key], next.settings[key]; {
-		case was == is:
-		case key == "mode":
-			a.log.Info("mode changed", "was", was, "is", is)
-		case key == "maxConcurrentProvisioningHosts":
-			a.log.Info("limit changed", "was", was, "is", is)
-		default:
+		if was, is := old.settings[key], next.settings[key]; was != is {
 			a.log.Info("setting changed", "setting", key, "was", was, "is", is)
 		}
 	}

@@ -30,15 +30,3 @@ func (e *exit) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *exit) Unwrap() error { return e.err }
-
-// Code is the exit code for an error of a command. given is false where nobody gave it one.
-func Code(err error) (code int, given bool) {
-	var e *exit
-	switch {
-	case err == nil:
-		return Yes, false
-	case errors.As(err, &e):
-		return e.code, true
-	}
-	return WrongUse, false
-}

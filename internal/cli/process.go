@@ -4,6 +4,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,14 +37,18 @@ func (p *Process) Execute(ctx context.Context, root *cobra.Command, args []strin
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	code, given := Code(err)
-	if err != nil && err.Error() != "" {
-		fmt.Fprintf(p.Stderr, "error: %v\n", err)
-		if !given {
-			fmt.Fprintf(p.Stderr, "See '%s --help'.\n", cmd.CommandPath())
-		}
+	if err == nil {
+		return Yes
 	}
-	return code
+	if err.Error() != "" {
+		fmt.Fprintf(p.Stderr, "error: %v\n", err)
+	}
+	var e *exit
+	if errors.As(err, &e) {
+		return e.code
+	}
+	fmt.Fprintf(p.Stderr, "See '%s --help'.\n", cmd.CommandPath())
+	return WrongUse
 }
 
 // PrintJSON writes v as one indented document.
