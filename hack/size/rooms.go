@@ -50,6 +50,9 @@ type limit struct {
 }
 
 var limits = []limit{
+	{"config, app, commands, what they share", []string{rest}, false, 4_330}, // wanted: 4,000
+	{"their tests", []string{rest}, true, 3_320},
+
 	{"the API", []string{"api"}, false, 1_210},
 	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_260}, // wanted: 2,100
 	{"their tests", []string{"api", "server, page, metrics"}, true, 2_300},
@@ -58,7 +61,7 @@ var limits = []limit{
 	{"failures and sizing", []string{failures}, false, 2_200},
 	{"the tests of both", []string{slots, failures}, true, 5_100},
 	{"reading Ironic", []string{reading}, false, 2_300},
-	{"the gateway", []string{proxy}, false, 2_320}, // wanted: 2,300; TLS versions and cipher suites are in it
+	{"the gateway", []string{proxy}, false, 2_320}, // wanted: 2,300; TLS versions are in it
 	{"the tests of both", []string{reading, proxy}, true, 7_650},
 	{"the cluster", []string{cluster}, false, 3_650}, // wanted: 3,300
 	{"the tests of the cluster", []string{cluster}, true, 2_400},
