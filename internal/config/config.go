@@ -100,9 +100,10 @@ type Listen struct {
 
 // Access says who may use the HTTP API and its page, and /metrics, and how they are served.
 type Access struct {
-	Mode    string `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
-	CertDir string `set:"tlsCertDir" is:"path" restart:"" help:"has tls.crt, tls.key and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"of listeners beyond loopback, and towards Ironic"`
+	Mode    string   `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
+	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"has tls.crt, tls.key and client-ca.crt, for listeners beyond loopback"`
+	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"of listeners beyond loopback, and towards Ironic"`
+	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"of listeners beyond loopback, for TLS 1.2; unset = Go's"`
 }
 
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in, and what is written there.

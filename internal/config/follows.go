@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -104,6 +105,16 @@ func (a Access) MinVersion() uint16 {
 		return tls.VersionTLS13
 	}
 	return tls.VersionTLS12
+}
+
+// CipherSuites are Ciphers as crypto/tls has them, the safe ones; nil = Go's own.
+func (a Access) CipherSuites() (ids []uint16) {
+	for _, suite := range tls.CipherSuites() {
+		if slices.Contains(a.Ciphers, suite.Name) {
+			ids = append(ids, suite.ID)
+		}
+	}
+	return ids
 }
 
 // OwnGateway reports whether a URL that BMO has for Ironic leads to our gateway, or to where the manifests have one.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
@@ -105,6 +107,8 @@ var (
 	address    = whole(`([^:\[\]\s]*|\[[0-9a-fA-F:.]+(%[^\[\]\s]+)?\]):[0-9]+`)
 )
 
+const suites = "names of safe cipher suites with commas between them"
+
 // What Kubernetes lets a namespace, and an object such as a BareMetalHost, be called.
 const (
 	namespace = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
@@ -165,6 +169,18 @@ var rules = map[string]rule{
 	"namespaces": reads("namespaces with commas between them", func(text string) ([]string, bool) {
 		return list(text), namespaces(strings.Join(list(text), ","))
 	}),
+	"ciphers": {suites + ", such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", func(text string) (any, error) {
+		var known []string
+		for _, suite := range tls.CipherSuites() {
+			known = append(known, suite.Name)
+		}
+		for _, name := range list(text) {
+			if near, _ := nearest.Word(name, known); near != name {
+				return nil, fmt.Errorf("must be %s; %.100q is none, did you mean %s?", suites, name, near)
+			}
+		}
+		return list(text), nil
+	}},
 	"budgets": {"whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as " +
 		`[{"nodes":"10%"},{"minReady":"2"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h",` +
 		`"reasons":["Underutilized"]}]`, func(text string) (any, error) {
