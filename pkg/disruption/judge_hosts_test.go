@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	policyv1 "k8s.io/api/policy/v1"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
@@ -47,7 +45,6 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	calm := []rule{
 		{pool != nil && !pool.Scales, "its pool does not scale"},
 		{!quiet(n, w.after(pool), w.now), "consolidateAfter is not over (law empty)"},
-		{h.Machine.Consolidatable != nil && !*h.Machine.Consolidatable, "it is not Consolidatable"},
 	}
 	switch m {
 	case api.MethodDrift, api.MethodStaticDrift:
@@ -76,7 +73,6 @@ func (w *world) outOfBounds(h *disruption.Host) string {
 		{h.Detached, "it is detached (law left alone)"},
 		{h.External, "it is externally provisioned (law left alone)"},
 		{m != nil && m.ControlPlane, "it is of the control plane (law left alone)"},
-		{m != nil && m.OtherOwner != "", "another owner has its Machine"},
 		{w.disrupting(h), "it is being disrupted already"},
 		{h.Failed, "it has failed"},
 		{h.State != "provisioned", "it is not provisioned"},
@@ -126,8 +122,7 @@ func (j *judgement) replacement(a *api.PlanAction) {
 	}
 }
 
-// podBudgets counts what all actions take from each PodDisruptionBudget. Whether the eviction API counts pods that are not
-// ready depends on what is not in the state: they count, but under AlwaysAllow.
+// podBudgets counts what all actions take from each PodDisruptionBudget.
 func (j *judgement) podBudgets() {
 	of := map[*disruption.Pod]int{}
 	for i := range j.s.Budgets {
@@ -140,9 +135,7 @@ func (j *judgement) podBudgets() {
 				if of[p]++; of[p] > 1 {
 					j.breakf("pod %s has several budgets, and cannot be evicted", p)
 				}
-				if p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
-					n++
-				}
+				n++
 			}
 		}
 		if n > 0 && (!b.Current || n > int(b.Allowed)) {

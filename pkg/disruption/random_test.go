@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -124,7 +123,7 @@ func dense(seed uint64) *lab {
 		q.NodeTaints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoExecute}}
 	}
 	s := m.l.spare(10)
-	s.Capacity["cpu"], s.Capacity["gpu"] = pick(m, "2", "4", "8"), pick(m, "0", "2")
+	s.Capacity["cpu"], s.Capacity["gpu"] = pick[int64](m, 2000, 4000, 8000), pick[int64](m, 0, 2)
 	return m.l
 }
 
@@ -186,8 +185,8 @@ func (m *maker) budget() budget.Budget {
 
 func (m *maker) host() {
 	h, n := m.l.host()
-	cpu := pick(m, 4, 8, 16)
-	n.Allocatable["cpu"], h.Capacity["cpu"] = fmt.Sprint(cpu), fmt.Sprint(cpu)
+	n.Allocatable["cpu"] = pick[int64](m, 4000, 8000, 16000)
+	h.Capacity["cpu"] = n.Allocatable["cpu"]
 	n.Labels["zone"] = pick(m, "a", "a", "b")
 	if !m.rarely(6) {
 		n.Labels[corev1.LabelTopologyZone] = n.Labels["zone"]
@@ -198,15 +197,15 @@ func (m *maker) host() {
 		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)}}
 	}
 	if m.rarely(6) {
-		n.VolumesLeft = map[string]int{"csi": m.IntN(3)}
+		n.Allocatable[disruption.VolumesOf+"csi"] = int64(m.IntN(3))
 	}
 	if m.rarely(8) {
-		n.Allocatable["pods"] = fmt.Sprint(2 + m.IntN(6))
+		n.Allocatable["pods"] = int64(2 + m.IntN(6))
 	}
 	if m.dense {
-		n.Allocatable["cpu"], n.Allocatable["memory"] = pick(m, "2", "3", "4"), pick(m, "4Gi", "8Gi")
+		n.Allocatable["cpu"], n.Allocatable["memory"] = pick[int64](m, 2000, 3000, 4000), pick[int64](m, 4<<30, 8<<30)
 		if m.rarely(3) {
-			n.Allocatable["gpu"] = pick(m, "0", "1", "2")
+			n.Allocatable["gpu"] = pick[int64](m, 0, 1, 2)
 		}
 		if m.rarely(10) {
 			n.Labels[hostname] = pick(m, "n-0", "n-1")
@@ -271,9 +270,7 @@ func (m *maker) drift(h *disruption.Host) {
 		h.OnReboot = m.rarely(2)
 	}
 	h.Labels = map[string]string{"size": pick(m, "big", "big", "big", "small")}
-	if m.rarely(3) {
-		h.DriftedSince = m.l.now.Add(-time.Duration(m.IntN(3)) * time.Hour)
-	}
+	h.Created = m.l.now.Add(-time.Duration(m.IntN(3)) * time.Hour)
 }
 
 // exclude sets something for which a host is no candidate, or no target.
@@ -289,8 +286,6 @@ func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
 		h.State = "deprovisioning"
 	case 1:
 		h.Faults = []string{"watts-busy: no number"}
-	case 2:
-		h.Machine.Consolidatable = new(m.rarely(2))
 	case 3:
 		h.Machine.Pool, h.Machine.PoolKind = disruption.Key{}, ""
 	case 4:
@@ -305,7 +300,6 @@ func (m *maker) budgets() {
 		}
 		b := m.l.budget(app, int32(m.IntN(4)))
 		b.Current = !m.rarely(8)
-		b.UnhealthyPodEvictionPolicy = pick(m, "", policyv1.IfHealthyBudget, policyv1.AlwaysAllow)
 		if m.rarely(8) {
 			b.Selector = &metav1.LabelSelector{} // all of the namespace
 		}
