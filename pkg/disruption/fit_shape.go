@@ -58,8 +58,9 @@ func (c *cluster) readShapes() {
 			c.shapes[string(text)] = p.shape
 		}
 	}
+	rules := slices.Collect(maps.Values(c.rules))
 	for _, s := range c.shapes {
-		for _, r := range c.rules {
+		for _, r := range rules {
 			if r.who.takes(s) {
 				s.about = append(s.about, r)
 			}
