@@ -117,7 +117,7 @@ func kinds() meta.RESTMapper {
 	}
 	add("", meta.RESTScopeNamespace, "ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Secret")
 	add("", meta.RESTScopeRoot, "Node", "PersistentVolume")
-	add("apps", meta.RESTScopeNamespace, "Deployment")
+	add("apps", meta.RESTScopeNamespace, "DaemonSet", "Deployment")
 	add("policy", meta.RESTScopeNamespace, "PodDisruptionBudget")
 	add("storage.k8s.io", meta.RESTScopeRoot, "CSINode")
 	add("authentication.k8s.io", meta.RESTScopeRoot, "TokenReview")

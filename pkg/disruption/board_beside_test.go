@@ -2,6 +2,7 @@ package disruption_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -33,7 +34,7 @@ func (b *board) estranged(p *disruption.Pod, to *seat) string {
 	return ""
 }
 
-// unruly says which pod that was moved has its spread broken in the end; "" = none.
+// unruly says which pod that was moved has its affinity or its spread broken in the end; "" = none.
 func (b *board) unruly() string {
 	for _, p := range b.moved {
 		if why := b.astray(p, b.at[p]); why != "" {
@@ -49,6 +50,19 @@ func (b *board) sure(p *disruption.Pod) bool {
 }
 
 func (b *board) astray(p *disruption.Pod, to *seat) string {
+	wanted := func(q *disruption.Pod) bool {
+		return !slices.ContainsFunc(p.Affinity, func(t corev1.PodAffinityTerm) bool { return !repels(t, p, q) })
+	}
+	some := func(is func(q *disruption.Pod) bool) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(b.at)), func(q *disruption.Pod) bool { return q != p && wanted(q) && is(q) })
+	}
+	first := len(p.Affinity) > 0 && wanted(p) && !some(func(*disruption.Pod) bool { return true })
+	for _, t := range p.Affinity {
+		near := some(func(q *disruption.Pod) bool { return b.sure(q) && together(t.TopologyKey, to, b.at[q]) })
+		if _, ok := to.labels[t.TopologyKey]; !ok || !near && !first {
+			return "nobody is there beside whom it must be"
+		}
+	}
 	for _, t := range p.Spread {
 		if skew, ok := b.skew(p, to, t); !ok || skew > t.MaxSkew {
 			return fmt.Sprintf("its topology spread by %s, %d", t.TopologyKey, skew)
@@ -61,6 +75,11 @@ func (b *board) astray(p *disruption.Pod, to *seat) string {
 // own domain alone.
 func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstraint) (skew int32, ok bool) {
 	counts := func(q *disruption.Pod) bool {
+		for _, k := range t.MatchLabelKeys {
+			if v, ok := p.Labels[k]; ok && q.Labels[k] != v {
+				return false
+			}
+		}
 		return q.Cluster == p.Cluster && q.Namespace == p.Namespace && matches(t.LabelSelector, q.Labels)
 	}
 	by, maybe := map[string]int32{}, map[string]int32{}

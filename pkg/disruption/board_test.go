@@ -1,11 +1,13 @@
 package disruption_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	schedule "k8s.io/component-helpers/scheduling/corev1"
@@ -19,14 +21,15 @@ const hostname = corev1.LabelHostname
 
 // seat is a node, or a host that becomes one, with the pods on it.
 type seat struct {
-	cluster disruption.Key
-	name    string
-	labels  map[string]string
-	made    bool // it does not exist yet: other labels than these, and its name, are not known
-	taints  []corev1.Taint
-	room    disruption.Resources
-	pods    []*disruption.Pod
-	closed  string // why no pod may be put there; "" = it may
+	cluster     disruption.Key
+	name        string
+	labels      map[string]string
+	made        bool // it does not exist yet: other labels than these, and its name, are not known
+	taints      []corev1.Taint
+	room        disruption.Resources
+	volumesLeft map[string]int
+	pods        []*disruption.Pod
+	closed      string // why no pod may be put there; "" = it may
 }
 
 // board is where all pods are while the judge, or brute force, moves them. It shares no code with
@@ -35,11 +38,41 @@ type board struct {
 	seats map[string]*seat
 	at    map[*disruption.Pod]*seat
 	anti  []*disruption.Pod // that do not want others beside them
+	needs map[*disruption.Pod]map[string]int64
 	moved []*disruption.Pod
 }
 
 func newBoard() *board {
-	return &board{seats: map[string]*seat{}, at: map[*disruption.Pod]*seat{}}
+	return &board{seats: map[string]*seat{}, at: map[*disruption.Pod]*seat{}, needs: map[*disruption.Pod]map[string]int64{}}
+}
+
+// amount counts as the scheduler does: thousandths of a CPU, whole units of all else, rounded up.
+func amount(name, text string) (int64, error) {
+	q, err := resource.ParseQuantity(text)
+	switch {
+	case err != nil || q.Sign() < 0:
+		return 0, fmt.Errorf("%s %q is no amount", name, text)
+	case q.CmpInt64(1<<50) > 0:
+		return 1 << 60, nil // more than there is
+	case name == string(corev1.ResourceCPU):
+		return q.MilliValue(), nil
+	}
+	return q.Value(), nil
+}
+
+// needsOf are the requests of a pod, and that it is one.
+func (b *board) needsOf(p *disruption.Pod) (all map[string]int64, err error) {
+	if n, ok := b.needs[p]; ok {
+		return n, nil
+	}
+	all = map[string]int64{"pods": 1}
+	for name, text := range p.Requests {
+		if all[name], err = amount(name, text); err != nil {
+			return nil, err
+		}
+	}
+	b.needs[p] = all
+	return all, nil
 }
 
 func (b *board) put(p *disruption.Pod, to *seat) {
@@ -70,7 +103,7 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 			return why
 		}
 	}
-	if why := crowded(p, to); why != "" {
+	if why := b.crowded(p, to); why != "" {
 		return why
 	}
 	return b.estranged(p, to)
@@ -108,42 +141,87 @@ func selects(p *disruption.Pod, to *seat) string {
 	if !reaches(p.NodeAffinity, to) {
 		return "the node affinity"
 	}
-	if slices.ContainsFunc(p.Volumes, func(nodes *corev1.NodeSelector) bool { return !reaches(nodes, to) }) {
-		return "a volume"
+	for _, v := range p.Volumes {
+		if !reaches(v.Nodes, to) {
+			return "the volume " + v.Name
+		}
 	}
 	return ""
 }
 
-// reaches tells whether one of the terms holds; nil holds everywhere, and no terms hold nowhere. For a node that does not
-// exist yet none is asked.
+// reaches tells whether one of the terms holds; nil holds everywhere, and no terms hold nowhere. What is not known of a node
+// that does not exist yet holds in none.
 func reaches(s *corev1.NodeSelector, to *seat) bool {
-	if s == nil || to.made {
-		return s == nil
+	if s == nil {
+		return true
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: to.name, Labels: to.labels}}
-	ok, err := schedule.MatchNodeSelectorTerms(node, s)
-	return ok && err == nil
+	return slices.ContainsFunc(s.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
+		unknown := to.made && (len(t.MatchFields) > 0 || slices.ContainsFunc(t.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			_, ok := to.labels[r.Key]
+			return !ok || r.Key == hostname
+		}))
+		ok, err := schedule.MatchNodeSelectorTerms(node, &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{t}})
+		return ok && err == nil && !unknown
+	})
 }
 
 // crowded looks at what there is only so much of: resources, pods, ports and volumes.
-func crowded(p *disruption.Pod, to *seat) string {
-	for name, n := range p.Requests {
-		room, listed := to.room[name]
-		if strings.HasPrefix(name, disruption.VolumesOf) && !listed {
+func (b *board) crowded(p *disruption.Pod, to *seat) string {
+	needs, err := b.needsOf(p)
+	if err != nil {
+		return "its requests cannot be read: " + err.Error()
+	}
+	for name, n := range needs {
+		if n == 0 {
 			continue
 		}
-		if strings.HasPrefix(name, disruption.PortOf) {
-			room = 1
+		room, err := amount(name, to.room[name])
+		if err != nil {
+			return "no " + name
 		}
 		for _, other := range to.pods {
-			room -= other.Requests[name]
+			used, err := b.needsOf(other)
+			if err != nil {
+				return "requests of " + other.String() + " cannot be read"
+			}
+			room -= used[name]
 		}
-		if n > 0 && n > room {
+		if n > room {
 			return "too little " + name
 		}
 	}
-	if int64(len(to.pods)) >= to.room["pods"] {
-		return "too many pods"
+	for _, other := range to.pods {
+		for _, port := range p.HostPorts {
+			if slices.ContainsFunc(other.HostPorts, func(taken string) bool { return samePort(port, taken) }) {
+				return "the port " + port
+			}
+		}
+	}
+	return to.attached(p)
+}
+
+// samePort tells whether two ports, each PROTOCOL/ADDRESS/PORT, are not put on one node: plans do not look at addresses.
+func samePort(a, b string) bool {
+	one, two := strings.Split(a, "/"), strings.Split(b, "/")
+	return len(one) == 3 && len(two) == 3 && one[0] == two[0] && one[2] == two[2]
+}
+
+// attached tells whether the volumes of a pod can be attached besides those of pods that have come.
+func (to *seat) attached(p *disruption.Pod) string {
+	more := map[string]int{} // by driver
+	for _, q := range append(slices.Clone(to.pods), p) {
+		if q.Node == to.name { // VolumesLeft is what it leaves
+			continue
+		}
+		for _, v := range q.Volumes {
+			more[v.Driver]++
+		}
+	}
+	for driver, left := range to.volumesLeft {
+		if more[driver] > max(0, left) {
+			return "no more volumes of " + driver
+		}
 	}
 	return ""
 }
@@ -154,21 +232,27 @@ func matches(s *metav1.LabelSelector, have map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(have))
 }
 
-// addSpare adds the node that a host would become in a pool, with a pod of each DaemonSet that has one there.
-func (b *board) addSpare(w *world, h *disruption.Host, pool *disruption.Pool, of disruption.Key) {
+// addSpare adds the node that a host would become in a pool, with the pods of DaemonSets that would run there: of those
+// that demand what is known of it, and of those that run on another node of the pool.
+func (b *board) addSpare(w *world, h *disruption.Host, pool *disruption.Pool, of disruption.Key) *seat {
 	made := maps.Clone(pool.NodeLabels)
-	made[hostname] = h.String()
+	if made == nil {
+		made = map[string]string{}
+	}
+	if _, ok := made[hostname]; !ok {
+		made[hostname] = h.String()
+	}
 	to := &seat{cluster: of, name: h.String(), made: true, labels: made, taints: pool.NodeTaints, room: h.Capacity}
 	b.seats[in(of, h.String())] = to
-	seen := map[string]bool{}
-	for i := range w.s.Pods {
-		d := &w.s.Pods[i]
-		at := w.hostOf[in(of, d.Node)]
-		if set := d.Namespace + d.Owner; d.DaemonSet && d.Cluster == of && at != nil && w.pools[poolOf(at)] == pool && !seen[set] {
-			seen[set] = true
-			copied := *d
-			copied.Node = "" // it may not come
-			b.put(&copied, to)
+	for i := range w.s.DaemonSets {
+		d := &w.s.DaemonSets[i]
+		runs := slices.ContainsFunc(w.s.Pods, func(q disruption.Pod) bool {
+			at := w.hostOf[in(of, q.Node)]
+			return q.DaemonSet && q.Cluster == of && q.Namespace == d.Namespace && q.Owner == "DaemonSet/"+d.Name && at != nil && w.pools[poolOf(at)] == pool
+		})
+		if d.Cluster == of && (runs || selects(d, to) == "" && admits(d.Tolerations, to) == "") {
+			b.put(d, to)
 		}
 	}
+	return to
 }

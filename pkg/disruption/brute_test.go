@@ -6,12 +6,17 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // mostSteps bounds the search for places of one set of hosts.
 const mostSteps = 5_000
+
+// fewCandidates is of how many the planner tries all sets; of more it takes a prefix.
+const fewCandidates = 10
 
 // brute tries every set of candidates, and for each every place of every pod. It knows of no budgets of pools, and only
 // releases. As the laws have it, all that are empty go before any other.
@@ -33,7 +38,7 @@ func newBrute(l *lab) *brute {
 			m = api.MethodEmptiness
 		}
 		switch {
-		case b.barred(h, m) != "" || b.worth(h) <= 0 || slices.ContainsFunc(b.movers(home(h)), odd):
+		case b.barred(h, m) != "" || b.worth(h) <= 0 || slices.ContainsFunc(b.movers(home(h)), b.odd):
 		case m == api.MethodEmptiness:
 			b.hosts, b.best = append(b.hosts, h), b.best+b.worth(h)
 		default:
@@ -68,8 +73,18 @@ func (b *brute) search() {
 	}
 }
 
-// odd tells whether a pod requires what is not simulated.
-func odd(p *disruption.Pod) bool { return len(p.Unmodelled) > 0 }
+// odd tells whether a pod requires, or is kept away by, what is not simulated: terms by another topology than the node and
+// the zone.
+func (w *world) odd(p *disruption.Pod) bool {
+	for _, q := range w.pods {
+		for _, t := range q.AntiAffinity {
+			if t.TopologyKey != hostname && t.TopologyKey != corev1.LabelTopologyZone && (q == p || !q.Finished && repels(t, q, p)) {
+				return true
+			}
+		}
+	}
+	return len(p.Unmodelled) > 0 || len(p.Affinity) > 1
+}
 
 // feasible tells whether there are places for all pods of hosts that go, on spare too, a free host that would become one
 // of their pool; nil = none.
@@ -90,13 +105,13 @@ func (b *brute) feasible(hosts []*disruption.Host, spare *disruption.Host) bool 
 	}
 	var seats []*seat
 	left := int64(0) // CPU: without that no search is needed
-	cpu := func(p *disruption.Pod) int64 { return p.Requests["cpu"] }
+	cpu := func(p *disruption.Pod) int64 { n, _ := on.needsOf(p); return n["cpu"] }
 	for _, s := range on.seats {
 		if s.closed != "" {
 			continue
 		}
 		seats = append(seats, s)
-		free := s.room["cpu"]
+		free, _ := amount("cpu", s.room["cpu"])
 		for _, p := range s.pods {
 			free -= cpu(p)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -26,6 +28,7 @@ func TestHostsThatAreNeverTouched(t *testing.T) {
 		"NotControlPlane ": func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" },
 		"NotStorage ":      func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/storage"] = "" },
 		"NotDisrupting  ":  func(h *disruption.Host, _ *disruption.Node) { h.Disrupting = true },
+		"Owner":            func(h *disruption.Host, _ *disruption.Node) { h.Machine.OtherOwner = "KubeadmControlPlane a" },
 		"Pool":             func(h *disruption.Host, _ *disruption.Node) { h.Machine.Pool.Name = "gone" },
 		"Cluster":          func(h *disruption.Host, _ *disruption.Node) { h.Cluster = key("far") },
 		"Machine":          func(h *disruption.Host, _ *disruption.Node) { h.Machine = nil },
@@ -71,14 +74,14 @@ func TestEmptyHostsKeepTheRoomOfPodsThatWait(t *testing.T) {
 	}
 }
 
-// TestFaultsAreSorted, each told once.
+// TestFaultsAreSorted, each told once; one of a hostSelector makes no candidate.
 func TestFaultsAreSorted(t *testing.T) {
 	l := newLab(1)
 	l.s.Hosts[0].Faults = []string{"b", "a", "b"}
-	l.s.Pools[0].Faults = []string{"c"}
+	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "rack", Operator: "Near"}}}
 	p := l.plan(t)
-	if len(p.Faults) != 3 || told(p) != "" ||
-		!slices.Equal(p.Faults, []string{"MachineDeployment metal3/p-0: c", "host metal3/h-0: a", "host metal3/h-0: b"}) {
+	if len(p.Faults) != 3 || !strings.HasPrefix(p.Faults[0], "MachineDeployment metal3/p-0: hostSelector: ") ||
+		!slices.Equal(p.Faults[1:], []string{"host metal3/h-0: a", "host metal3/h-0: b"}) || told(p) != "" {
 		t.Errorf("%q: %q", told(p), p.Faults)
 	}
 }

@@ -71,7 +71,7 @@ func (h *host) nodeHas(names []string) bool {
 // spared are hosts that are never touched, or of which something cannot be read.
 func (p *planner) spared(h *host) []api.PlanCondition {
 	m, q := h.Machine, h.pool
-	unread := len(h.Faults) > 0 || q != nil && len(q.Faults) > 0
+	unread := len(h.Faults) > 0 || q != nil && (len(q.Faults) > 0 || q.HostSelector != nil && q.selector == nil)
 	control := m != nil && m.ControlPlane || h.nodeHas(controlLabels)
 	return []api.PlanCondition{
 		unless(unread, "AnnotationsReadable", "an annotation of the host or of its pool cannot be read"),
@@ -103,21 +103,24 @@ func (p *planner) served(h *host) []api.PlanCondition {
 	return []api.PlanCondition{
 		unless(why != "", "Cluster", fmt.Sprintf("its cluster %s cannot be read: %s", h.Cluster, clip(why))),
 		unless(m == nil, "Machine", machine),
+		unless(m != nil && m.OtherOwner != "", "Owner", "another owner has its Machine"),
 		unless(h.pool == nil, "Pool", "its Machine has no pool that is known"),
 		unless(h.node == nil, "Node", "it has no Node that is known"),
 		unless(!h.ready() || h.node.FirstReady.IsZero(), "NodeReady", "its Node is not Ready"),
 	}
 }
 
-// calm looks at its rest, its budgets, and whether the pool can be made smaller.
+// calm looks at the seed's three conditions, and at whether the pool can be made smaller.
 func (p *planner) calm(h *host) []api.PlanCondition {
 	q := h.pool
 	if q == nil {
 		return nil // it is no candidate
 	}
+	may := h.Machine.Consolidatable
 	return []api.PlanCondition{
 		p.quiet(h),
 		unless(!h.vacant() && p.roomFor(q, api.PlanUnderutilized).Never, "ConsolidationPolicy", "a budget of its pool is 0 for Underutilized hosts"),
+		unless(may != nil && !*may, "Consolidatable", "the condition Consolidatable of its Machine is false"),
 		unless(!q.Scales || q.Replicas < 1, "Scales", "somebody else writes the replicas of "+q.name+", or they are 0"),
 	}
 }

@@ -5,30 +5,36 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// drift is how a host is not as it is wanted, by the method that looks at it: its template or a field has changed, or its
-// labels do not match.
-type drift map[api.PlanMethod][]string
+// drift is how a host is not as it is wanted.
+type drift struct {
+	of    map[api.PlanMethod][]string // by the method that looks at it: its template or a field has changed; its labels do not match
+	since time.Time                   // when it was first seen, else the host's age
+}
 
 // evidence are all sentences.
 func (d drift) evidence() []string {
-	return slices.Concat(d[api.MethodStaticDrift], d[api.MethodDrift])
+	return slices.Concat(d.of[api.MethodStaticDrift], d.of[api.MethodDrift])
 }
 
 // driftOf compares what is wanted with what is known. What is not known is no drift, nor is what the next reboot brings.
 func driftOf(h *host) drift {
-	d := drift{}
+	d := drift{of: map[api.PlanMethod][]string{}, since: h.DriftedSince}
+	if d.since.IsZero() {
+		d.since = h.Created
+	}
 	add := func(by api.PlanMethod, format string, args ...any) {
-		d[by] = append(d[by], fmt.Sprintf(format, args...))
+		d.of[by] = append(d.of[by], fmt.Sprintf(format, args...))
 	}
 	m, q := h.Machine, h.pool
-	if m != nil && q != nil && m.Template != "" && q.Template != "" && m.Template != q.Template {
-		add(api.MethodStaticDrift, "its Machine was made of template %s, and %s has %s now", clip(m.Template), q.name, clip(q.Template))
+	if m != nil && q != nil && hashesDiffer(q.TemplateHash, m.TemplateHash) {
+		add(api.MethodStaticDrift, "its Machine was made of template %s, and %s has %s now", clip(m.TemplateHash), q.name, clip(q.TemplateHash))
 	}
 	for _, field := range slices.Sorted(maps.Keys(h.Desired)) {
 		want := h.Desired[field]
@@ -41,6 +47,13 @@ func driftOf(h *host) drift {
 		add(api.MethodDrift, "its labels do not match the hostSelector of %s: %s", q.name, clip(q.selector.String()))
 	}
 	return d
+}
+
+// hashesDiffer compares two hashes of one version, the text before the first '-'.
+func hashesDiffer(a, b string) bool {
+	one, _, ok1 := strings.Cut(a, "-")
+	two, _, ok2 := strings.Cut(b, "-")
+	return ok1 && ok2 && one != "" && one == two && a != b
 }
 
 // clip shortens what others wrote to what fits in a sentence.

@@ -2,26 +2,32 @@ package disruption
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// cluster is one Kubernetes cluster.
+// cluster is one Kubernetes cluster. Its lists are sorted by name, so that the order of the state has no meaning.
 type cluster struct {
 	nodes   []*fitNode
 	known   map[string]*fitNode // by name
 	order   []*fitNode          // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
 	pods    []*fitPod           // that have not finished
+	daemons []*fitPod           // one of each DaemonSet, as its controller would make it
 	budgets []podBudget
-	shapes  map[string]*shape // by what they are made of
-	rules   map[string]*rule
-	open    map[string]map[string]int // nodes that do not go in each domain that counts for a spread, by label and its value
+
+	shapes  table[shape]
+	rules   table[rule]
+	company table[company]
+	wide    []who          // anti-affinities that are not simulated
+	domains map[string]int // numbers, by topology and value
+
+	names     []string       // of resources
+	lacks     []string       // why a node does not take a pod
+	resources map[string]int // their places in names
 }
 
 // fitPod is a pod with what placing it takes.
@@ -37,59 +43,35 @@ func (p *fitPod) waits() bool { return p.Node == "" }
 // fitNode is a node with what is left of it.
 type fitNode struct {
 	*Node
-	cluster *cluster
-	host    *host        // nil: none of ours
-	object  *corev1.Node // its name and labels
-	made    bool         // it does not exist yet: it may get more labels than those that are known
-	target  bool         // pods may be moved here
-	goes    bool
-	free    Resources
-	pods    []*fitPod // that run here
-	moving  []*fitPod // of those, that need another place when it goes
-	waiting []*item   // without a node, that would get room here
-	stuck   string    // why they cannot go wherever they may, but for budgets
+	cluster   *cluster
+	host      *host        // nil: none of ours
+	object    *corev1.Node // its name and labels
+	at        int          // its place in the list of nodes
+	made      bool         // it does not exist yet: it may get more labels than those that are known
+	target    bool         // pods may be moved here
+	goes      bool
+	all, free []int64
+	pods      []*fitPod // that run here
+	moving    []*fitPod // of those, that need another place when it goes
+	waiting   []*item   // without a node, that would get room here
+	stuck     string    // why they cannot go wherever they may, but for budgets
+	hostAt    int       // its domains by host name and by zone; 0: in none
+	zoneAt    int
 }
 
-func (c *cluster) fit(of *Node) *fitNode {
-	n := &fitNode{Node: of, cluster: c, free: Resources{}}
-	maps.Copy(n.free, of.Allocatable)
-	n.object = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}}
-	return n
-}
-
-// left is what the node has left of a resource. A port is free where nobody has it, and of volumes only some drivers
-// have a limit.
-func (n *fitNode) left(of string) int64 {
-	left, known := n.free[of]
-	switch {
-	case !known && strings.HasPrefix(of, PortOf):
-		return 1
-	case !known && strings.HasPrefix(of, VolumesOf):
-		return MostAmount
-	}
-	return left
-}
-
-// subtract takes so many times what a shape needs from the node.
-func (n *fitNode) subtract(s *shape, times int64) {
-	for _, w := range s.needs {
-		n.free[w.of] = n.left(w.of) - times*w.amount
-	}
-}
-
-// newClusters reads nodes, pods and budgets of s. Each cluster is simulated by itself: a pod never
+// newClusters reads nodes, pods and budgets of s, whose lists are sorted. Each cluster is simulated by itself: a pod never
 // leaves its own.
 func newClusters(s *State) map[Key]*cluster {
 	all := map[Key]*cluster{}
 	of := func(k Key) *cluster {
 		if all[k] == nil {
-			all[k] = &cluster{known: map[string]*fitNode{}, shapes: map[string]*shape{}, rules: map[string]*rule{}, open: map[string]map[string]int{}}
+			all[k] = &cluster{known: map[string]*fitNode{}, domains: map[string]int{}, resources: map[string]int{}}
 		}
 		return all[k]
 	}
 	for i := range s.Nodes {
 		c := of(s.Nodes[i].Cluster)
-		n := c.fit(&s.Nodes[i])
+		n := &fitNode{Node: &s.Nodes[i], cluster: c, at: len(c.nodes)}
 		c.nodes, c.known[n.Name] = append(c.nodes, n), n
 	}
 	for i := range s.Pods {
@@ -97,10 +79,13 @@ func newClusters(s *State) map[Key]*cluster {
 			c.pods = append(c.pods, &fitPod{Pod: &s.Pods[i], name: s.Pods[i].String()})
 		}
 	}
+	for i := range s.DaemonSets {
+		c := of(s.DaemonSets[i].Cluster)
+		c.daemons = append(c.daemons, &fitPod{Pod: &s.DaemonSets[i], name: s.DaemonSets[i].String()})
+	}
 	for i := range s.Budgets {
 		c := of(s.Budgets[i].Cluster)
-		b := &s.Budgets[i]
-		c.budgets = append(c.budgets, podBudget{b, who{[]string{b.Namespace}, selectorOf(b.Selector)}})
+		c.budgets = append(c.budgets, newBudget(&s.Budgets[i]))
 	}
 	return all
 }
@@ -110,39 +95,43 @@ func newClusters(s *State) map[Key]*cluster {
 func (c *cluster) build(target func(n *fitNode) bool) {
 	c.readShapes()
 	for _, n := range c.nodes {
-		c.enter(n, 1)
+		c.equip(n)
+		c.locate(n)
 	}
+	c.relate()
 	for _, p := range c.pods {
 		if n := c.known[p.Node]; n != nil {
 			n.pods = append(n.pods, p)
-			n.subtract(p.shape, 1)
+			subtract(n.free, p.needs) // VolumesLeft is what is left already
 			p.count(n, !p.Terminating, 1)
 			if p.moves() {
 				n.moving, n.stuck = append(n.moving, p), cmp.Or(n.stuck, p.holds())
 			}
 		}
 	}
-	for _, n := range c.nodes {
+	c.sortTargets(target)
+	c.sizeShapes()
+	c.placeWaiting()
+}
+
+// sortTargets sorts the nodes that take pods: those that pods may be moved to, then the others. The fullest come first, so
+// that moved pods leave the emptier ones empty.
+func (c *cluster) sortTargets(target func(n *fitNode) bool) {
+	full := make([]float64, len(c.nodes))
+	for i, n := range c.nodes {
+		for _, name := range []string{"cpu", "memory"} {
+			if r, ok := c.resources[name]; ok && n.all[r] > 0 {
+				full[i] += 1 - float64(n.free[r])/float64(n.all[r])
+			}
+		}
 		if n.Ready && !n.Unschedulable && !n.Deleting {
 			n.target = target(n)
 			c.order = append(c.order, n)
 		}
 	}
 	slices.SortStableFunc(c.order, func(a, b *fitNode) int {
-		return cmp.Or(trueFirst(a.target, b.target), cmp.Compare(b.used(), a.used()))
+		return cmp.Or(trueFirst(a.target, b.target), cmp.Compare(full[b.at], full[a.at]))
 	})
-	c.placeWaiting()
-}
-
-// used is how much of its CPU and memory is requested. Pods move to the fullest nodes first, so that the emptier ones stay
-// empty.
-func (n *fitNode) used() (sum float64) {
-	for _, name := range []string{"cpu", "memory"} {
-		if all := n.Allocatable[name]; all > 0 {
-			sum += 1 - float64(n.free[name])/float64(all)
-		}
-	}
-	return sum
 }
 
 // trueFirst orders what is before what is not.
@@ -155,25 +144,19 @@ func trueFirst(a, b bool) int {
 
 // placeWaiting gives pods without a node the room that they would get, so that no plan takes it. The scheduler may
 // choose another node for one of them; that there is one is what counts. Those that fit nowhere are ignored. So is what
-// is not simulated: a pod that requires it may find its room all the same. With a spread it may find it anywhere, and each
-// node stays.
+// is not simulated: a pod that requires it may find its room all the same.
 func (c *cluster) placeWaiting() {
 	var items []*item
 	for _, p := range c.pods {
-		if !p.waits() || !p.moves() && (!p.DaemonSet || p.Terminating) {
-			continue
-		}
-		if items = append(items, &item{fitPod: p}); len(p.spreads) > 0 {
-			for _, n := range c.nodes {
-				n.stuck = cmp.Or(n.stuck, "pod "+p.name+" waits for a node, and has a topology spread")
-			}
+		if p.waits() && (p.moves() || p.DaemonSet && !p.Terminating) {
+			items = append(items, &item{fitPod: p})
 		}
 	}
 	slices.SortStableFunc(items, func(a, b *item) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), larger(a, b)) })
 	for _, it := range items {
 		if it.start = c.first(it, it.start); it.start < len(c.order) {
 			it.node = c.order[it.start]
-			it.put(1)
+			it.put()
 			it.node.waiting = append(it.node.waiting, it)
 		}
 	}
@@ -182,18 +165,25 @@ func (c *cluster) placeWaiting() {
 	}
 }
 
-// placement is where the pods of nodes that go would go.
-type placement struct {
-	moves   map[*fitNode][]api.PlanMove // by where the pods are
-	blocked string                      // why there is none: a sentence that names the pod; "" = there is one
+// move is a pod that gets another node.
+type move struct {
+	from *Pod
+	api.PlanMove
 }
 
-// planMoves are the moves from some hosts, by pod.
+// placement is where the pods of nodes that go would go.
+type placement struct {
+	moves   []move // by pod
+	blocked string // why there is none: a sentence that names the pod; "" = there is one
+}
+
+// planMoves are the moves from some hosts, as a plan tells them.
 func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
-	for _, h := range from {
-		all = append(all, p.moves[h.node]...)
+	for _, m := range p.moves {
+		if slices.ContainsFunc(from, func(h *host) bool { return h.Node == m.from.Node && h.Cluster == m.from.Cluster }) {
+			all = append(all, m.PlanMove)
+		}
 	}
-	slices.SortFunc(all, func(a, b api.PlanMove) int { return strings.Compare(a.Pod, b.Pod) })
 	return all
 }
 
@@ -201,21 +191,24 @@ func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
 // where they do not fit there, on spare too, a node that does not exist yet in the cluster of all of them; nil = none.
 // Pods without a node that would get room on one of those that go find another place first. What it finds is feasible;
 // it may miss what a longer search would find. The clusters stay as they are.
-func without(going []*fitNode, spare *Node) placement {
-	all := placement{moves: map[*fitNode][]api.PlanMove{}}
-	for len(going) > 0 && all.blocked == "" {
+func without(going []*fitNode, spare *Node) (all placement) {
+	for len(going) > 0 {
 		c := going[0].cluster
 		own := slices.DeleteFunc(slices.Clone(going), func(n *fitNode) bool { return n.cluster != c })
-		all.blocked = c.without(own, spare, all.moves)
+		p := c.without(own, spare)
+		if p.blocked != "" {
+			return p
+		}
+		all.moves = append(all.moves, p.moves...)
 		going = slices.DeleteFunc(slices.Clone(going), func(n *fitNode) bool { return n.cluster == c })
 	}
 	return all
 }
 
-// without is for nodes of one cluster, and adds the moves of their pods. It says why there is no place for one.
-func (c *cluster) without(going []*fitNode, spare *Node, moves map[*fitNode][]api.PlanMove) (why string) {
-	if why = keeps(going); why != "" {
-		return why
+// without is for nodes of one cluster.
+func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
+	if p.blocked = keeps(going); p.blocked != "" {
+		return p
 	}
 	c.show(going, -1)
 	defer c.show(going, 1)
@@ -231,19 +224,23 @@ func (c *cluster) without(going []*fitNode, spare *Node, moves map[*fitNode][]ap
 		}
 	}
 	slices.SortFunc(items, larger)
-	if why = c.place(items); why != "" && spare != nil {
-		defer c.addSpare(spare, going[0].host.pool)()
-		why = c.place(items)
+	if p.blocked = c.place(items); p.blocked != "" && spare != nil {
+		defer c.addSpare(spare, going)()
+		p.blocked = c.place(items)
+	}
+	if p.blocked != "" {
+		return p
 	}
 	for _, it := range items {
-		if from := c.known[it.Node]; from != nil && why == "" {
-			moves[from] = append(moves[from], api.PlanMove{Pod: it.name, To: it.node.Name})
+		if !it.waits() {
+			p.moves = append(p.moves, move{it.Pod, api.PlanMove{Pod: it.name, To: it.node.Name}})
 		}
 	}
-	return why
+	slices.SortFunc(p.moves, func(a, b move) int { return strings.Compare(a.Pod, b.Pod) })
+	return p
 }
 
-// show hides nodes that go, and from the rules their pods too, or shows them again: by is -1 or 1.
+// show hides nodes that go, and from affinity and spread their pods too, or shows them again: by is -1 or 1.
 func (c *cluster) show(going []*fitNode, by int) {
 	for _, n := range going {
 		n.goes = by < 0
@@ -253,32 +250,6 @@ func (c *cluster) show(going []*fitNode, by int) {
 		for _, it := range n.waiting {
 			it.count(n, false, by)
 		}
-		c.enter(n, by)
-	}
-}
-
-// addSpare makes the node that does not exist yet the last of the order, with a pod of each DaemonSet that has one in its
-// pool.
-func (c *cluster) addSpare(spare *Node, of *pool) (undo func()) {
-	n := c.fit(spare)
-	n.made, n.target = true, true
-	daemons := map[string]*fitPod{}
-	for _, p := range c.pods {
-		if on := c.known[p.Node]; p.DaemonSet && on != nil && on.host != nil && on.host.pool == of {
-			daemons[p.Namespace+"/"+p.Owner] = p
-		}
-	}
-	c.order = append(c.order, n)
-	c.enter(n, 1)
-	for _, p := range daemons {
-		n.subtract(p.shape, 1)
-		p.count(n, false, 1)
-	}
-	return func() {
-		for _, p := range daemons {
-			p.count(n, false, -1)
-		}
-		c.enter(n, -1)
-		c.order = c.order[:len(c.order)-1]
+		c.open(n, by)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
 // moves reports whether the pod, or its successor, needs another place when its node goes. The controller of a
@@ -12,10 +15,22 @@ func (p *Pod) moves() bool {
 	return !p.Bound() && (!p.Terminating || strings.HasPrefix(p.Owner, "StatefulSet/"))
 }
 
-// podBudget is a PodBudget with its selector read. One that cannot be read selects every pod of its namespace.
+// podBudget is a PodBudget with its selector read.
 type podBudget struct {
 	*PodBudget
 	who who
+}
+
+// newBudget reads a budget. One that cannot be read selects every pod of its namespace.
+func newBudget(b *PodBudget) podBudget {
+	return podBudget{b, who{[]string{b.Namespace}, selectorOf(b.Selector, kubelabels.Everything())}}
+}
+
+// counts reports whether the budget is asked at all when a pod of it is evicted. The eviction API lets pods go that are
+// not ready, if the budget says so, even while its status is not current. It lets some of them go under IfHealthyBudget
+// too; whether it would is not in the state.
+func (b *podBudget) counts(p *Pod) bool {
+	return p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow
 }
 
 // holds says why a pod cannot be evicted, or could not be put anywhere. Nobody evicts one that terminates.
@@ -24,6 +39,8 @@ func (p *fitPod) holds() string {
 	switch {
 	case len(p.Unmodelled) > 0 || p.odd != "":
 		return fmt.Sprintf("%s requires %s, which is not simulated", name, append(slices.Clip(p.Unmodelled), p.odd)[0])
+	case p.repelled:
+		return name + " is kept away by another pod's anti-affinity by a topology that is not simulated"
 	case p.Terminating:
 		return ""
 	case p.DoNotDisrupt:
@@ -32,7 +49,7 @@ func (p *fitPod) holds() string {
 		return name + " has no controller that would replace it"
 	case len(b) > 1:
 		return fmt.Sprintf("%s is selected by two PodDisruptionBudgets, %s and %s: the eviction API refuses it", name, b[0].Key, b[1].Key)
-	case len(b) == 1 && !b[0].Current:
+	case len(b) == 1 && !b[0].Current && b[0].counts(p.Pod):
 		return fmt.Sprintf("%s is selected by PodDisruptionBudget %s, whose status is not current", name, b[0].Key)
 	}
 	return ""
@@ -48,7 +65,7 @@ func keeps(going []*fitNode) string {
 		}
 		for _, p := range n.moving {
 			for _, b := range p.budgets {
-				if p.Terminating {
+				if p.Terminating || !b.counts(p.Pod) {
 					continue
 				}
 				if evicted[b]++; evicted[b] > max(0, int(b.Allowed)) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// How much is tried to find a place for all: the search starts again with the pod that found none, so often, and at last goes
-// back and tries other places, up to so many looks at a node.
+// How much is tried when the first search finds no place for all: it starts again with the pod that found none at
+// another turn, and then goes back and tries other places, up to so many looks at a node.
 const (
 	retries   = 4
 	looksBack = 20_000
@@ -23,6 +23,7 @@ const (
 	labels = "other labels than it selects"
 	volume = "no way to its volumes"
 	crowd  = "pods that must not be beside it"
+	lonely = "no pods beside which it must be"
 	uneven = "too many of its pods for its topology spread"
 )
 
@@ -42,87 +43,135 @@ func (c *cluster) check(it *item, n *fitNode) string {
 	if n.goes || !n.target && !it.waits() {
 		return closed
 	}
-	for _, w := range it.needs {
-		if n.left(w.of) < w.amount {
-			return "too little " + w.of
+	for _, needs := range [][]need{it.needs, it.volumes} {
+		for _, w := range needs {
+			if w.amount > 0 && n.free[w.of] < w.amount {
+				return c.lacks[w.of]
+			}
 		}
 	}
 	switch {
-	case !it.tolerates(n.Taints):
+	case !it.tolerates(n.Taints) || !it.endures(n.Taints):
 		return taint
-	case !it.selects(n):
+	case !it.selects(n) || it.guesses(n) || it.zoned && n.unsure():
 		return labels
-	case !it.mounts(n):
+	case !it.mounts(n.object):
 		return volume
 	case !it.apart(n):
 		return crowd
-	case !it.waits() && !c.even(it.shape, n): // of those that wait none has a spread
+	case !it.beside(n):
+		return lonely
+	case !it.even(n):
 		return uneven
 	}
 	return fits
 }
 
-// put takes the room that an item has on its node, or gives it back: by is 1 or -1.
-func (it *item) put(by int) {
-	it.node.subtract(it.shape, int64(by))
-	it.count(it.node, false, by)
+// put takes the room that an item has on its node; take gives it back.
+func (it *item) put() {
+	subtract(it.node.free, it.needs)
+	subtract(it.node.free, it.volumes)
+	it.count(it.node, !it.waits(), 1)
+}
+
+func (it *item) take() {
+	for _, needs := range [][]need{it.needs, it.volumes} {
+		for _, w := range needs {
+			it.node.free[w.of] += w.amount
+		}
+	}
+	it.count(it.node, !it.waits(), -1)
 }
 
 // place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
 // cluster is as before, with the nodes noted in items.
 func (c *cluster) place(items []*item) string {
-	for try := 1; ; try++ {
-		s := search{cluster: c}
+	for try := 0; ; try++ {
+		s := search{cluster: c, items: items, failed: -1}
 		if try == retries {
 			s.back = looksBack
 		}
-		switch {
-		case s.fill(items):
+		if s.fill(0) {
 			return ""
-		case c.first(s.failed, 0) == len(c.order):
-			return c.nowhere(s.failed)
-		case try == retries:
-			return "pod " + s.failed.name + " finds no room on the other nodes beside the pods that need it too"
 		}
-		items = slices.DeleteFunc(items, func(it *item) bool { return it == s.failed })
-		items = slices.Insert(items, 0, s.failed)
+		if s.failed == len(items) {
+			if try == retries {
+				return "a pod that waits for a node would find none"
+			}
+			try = retries - 1 // another order of these helps no other
+			continue
+		}
+		it := items[s.failed]
+		switch alone := c.first(it, 0) < len(c.order); {
+		case !alone && (!it.free() || try == retries || len(items) == 1):
+			return c.nowhere(it)
+		case try == retries:
+			return "pod " + it.name + " finds no room on the other nodes beside the pods that need it too"
+		case it.free(): // those that it needs, or that count against it, come first
+			items = append(slices.Delete(items, s.failed, s.failed+1), it)
+		default:
+			copy(items[1:s.failed+1], items[:s.failed])
+			items[0] = it
+		}
 	}
 }
 
 // search puts items on nodes, each on the first of the order that takes it, and takes them away again.
 type search struct {
 	*cluster
-	failed *item // which first found no place
-	back   int   // looks at nodes that it may still go back for
+	items  []*item
+	failed int // which item first found no place; -1: none did; their number: one that waits on a node that stays
+	back   int // looks at nodes that it may still go back for
 }
 
-// fill finds places for all items. Pods of one shape are as good as each other: the next one need not look where this one
-// did not fit.
-func (s *search) fill(items []*item) bool {
-	if len(items) == 0 {
-		return true
-	}
-	it := items[0]
-	defer func(was int) { it.start = was }(it.start)
-	for from := it.start; ; from = it.start + 1 {
-		it.start = s.first(it, from)
-		if s.failed != nil {
-			s.back -= it.start - from + 1
+// fill finds places for the items from i on. Pods of one shape are as good as each other: the next one need not look
+// where this one did not fit.
+func (s *search) fill(i int) bool {
+	if i == len(s.items) {
+		bad := slices.IndexFunc(s.items, (*item).unsettled)
+		if bad < 0 && slices.ContainsFunc(s.order, func(n *fitNode) bool { return slices.ContainsFunc(n.waiting, (*item).unsettled) }) {
+			bad = i
 		}
-		if it.start == len(s.order) {
+		if s.failed < 0 {
+			s.failed = bad
+		}
+		return bad < 0
+	}
+	it := s.items[i]
+	defer func(was int) { it.start = was }(it.start)
+	for from := it.start; ; {
+		at := s.first(it, from)
+		if s.failed >= 0 {
+			s.back -= at - from + 1
+		}
+		if at == len(s.order) {
 			break
 		}
-		it.node = s.order[it.start]
-		it.put(1)
-		done := s.fill(items[1:])
-		if it.put(-1); done || s.back <= 0 {
+		if it.node = s.order[at]; !it.free() {
+			it.start = at
+		}
+		it.put()
+		done := s.fill(i + 1)
+		if it.take(); done || s.back <= 0 {
 			return done
 		}
+		from = at + 1
 	}
-	if s.failed == nil {
-		s.failed = it
+	if s.failed < 0 {
+		s.failed = i
 	}
 	return false
+}
+
+// unsettled reports whether the affinity or the spread of an item does not hold with all others where they are, in
+// whatever order they came.
+func (it *item) unsettled() bool {
+	if !it.free() || it.node.goes {
+		return false
+	}
+	it.count(it.node, !it.waits(), -1)
+	defer it.count(it.node, !it.waits(), 1)
+	return !it.beside(it.node) || !it.even(it.node)
 }
 
 // first is the first place of the order, from on, that takes the item; the length of the order: none does.

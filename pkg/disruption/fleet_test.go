@@ -31,7 +31,7 @@ func fleet(seed uint64, hosts, pods int) *lab {
 	for i := range hosts {
 		h, n := l.host()
 		h.Machine.Pool = l.s.Pools[i*len(l.s.Pools)/hosts].Key
-		n.Allocatable = amounts("cpu " + pick(r, "32", "64", "96") + " memory 256Gi pods 110")
+		n.Allocatable = disruption.Resources{"cpu": pick(r, "32", "64", "96"), "memory": "256Gi", "pods": "110"}
 		n.Labels["zone"] = pick(r, "a", "b", "c")
 		n.Labels[zoneLabel] = n.Labels["zone"]
 		h.Price, h.Class = watts(float64(200+r.IntN(800))), pick(r, "a", "b", "")
@@ -65,11 +65,14 @@ func fleet(seed uint64, hosts, pods int) *lab {
 		case 1:
 			p.AntiAffinity = []corev1.PodAffinityTerm{own}
 		case 2:
-			p.Volumes = []*corev1.NodeSelector{inZone(corev1.NodeSelectorOpIn, pick(r, "a", "b", "c"))}
+			p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: "csi", Nodes: inZone(corev1.NodeSelectorOpIn, pick(r, "a", "b", "c"))}}
 		case 3, 4, 5, 6:
 			p.DaemonSet = true
 		case 7, 8, 9, 10:
 			p.Spread = spreadOf(app, pick(r, hostname, zoneLabel), 5)
+		case 11:
+			own.TopologyKey = zoneLabel
+			p.Affinity = []corev1.PodAffinityTerm{own}
 		}
 	}
 	for i := range 200 {
@@ -111,7 +114,7 @@ func TestACancelledPlan(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, planErr := disruption.Plan(ctx, &l.s, l.c, l.now)
-	_, _, explainErr := disruption.Explain(ctx, &l.s, l.c, l.now, key("h-0"))
+	_, explainErr := disruption.Explain(ctx, &l.s, l.c, l.now, key("h-0"))
 	for _, err := range []error{planErr, explainErr, disruption.Validate(ctx, p, &l.s, l.c, p.ExecuteAfter)} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("it ends with %v", err)

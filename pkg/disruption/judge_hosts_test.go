@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/labels"
+	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -47,6 +47,7 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	calm := []rule{
 		{pool != nil && !pool.Scales, "its pool does not scale"},
 		{!quiet(n, w.after(pool), w.now), "consolidateAfter is not over (law empty)"},
+		{h.Machine.Consolidatable != nil && !*h.Machine.Consolidatable, "it is not Consolidatable"},
 	}
 	switch m {
 	case api.MethodDrift, api.MethodStaticDrift:
@@ -75,20 +76,12 @@ func (w *world) outOfBounds(h *disruption.Host) string {
 		{h.Detached, "it is detached (law left alone)"},
 		{h.External, "it is externally provisioned (law left alone)"},
 		{m != nil && m.ControlPlane, "it is of the control plane (law left alone)"},
+		{m != nil && m.OtherOwner != "", "another owner has its Machine"},
 		{w.disrupting(h), "it is being disrupted already"},
 		{h.Failed, "it has failed"},
 		{h.State != "provisioned", "it is not provisioned"},
 		{len(h.Faults) > 0 || pool != nil && len(pool.Faults) > 0, "annotations of it or its pool cannot be read"},
 	})
-}
-
-// chooses tells whether a pool may deploy a host, by its labels.
-func chooses(pool *disruption.Pool, h *disruption.Host) bool {
-	if pool.HostSelector == nil {
-		return false
-	}
-	selector, err := labels.Parse(*pool.HostSelector)
-	return err == nil && selector.Matches(labels.Set(h.Labels))
 }
 
 // free tells why a host cannot be deployed for a pool; "" = it can.
@@ -100,7 +93,7 @@ func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
 		{h.Paused || h.Detached || h.External || h.Deleting || h.Failed || h.DoNotDisrupt || h.Storage, "it is not for use"},
 		{len(h.Faults) > 0 || !priced, "its price is not known (law price)"},
 		{h.Capacity == nil, "its capacity is not known"},
-		{!chooses(pool, h), "the pool does not choose it"},
+		{pool.HostSelector != nil && !matches(pool.HostSelector, h.Labels), "the pool does not choose it"},
 	})
 }
 
@@ -133,7 +126,8 @@ func (j *judgement) replacement(a *api.PlanAction) {
 	}
 }
 
-// podBudgets counts what all actions take from each PodDisruptionBudget.
+// podBudgets counts what all actions take from each PodDisruptionBudget. Whether the eviction API counts pods that are not
+// ready depends on what is not in the state: they count, but under AlwaysAllow.
 func (j *judgement) podBudgets() {
 	of := map[*disruption.Pod]int{}
 	for i := range j.s.Budgets {
@@ -146,7 +140,9 @@ func (j *judgement) podBudgets() {
 				if of[p]++; of[p] > 1 {
 					j.breakf("pod %s has several budgets, and cannot be evicted", p)
 				}
-				n++
+				if p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
+					n++
+				}
 			}
 		}
 		if n > 0 && (!b.Current || n > int(b.Allowed)) {

@@ -212,7 +212,7 @@ func (j *judgement) waiting(after *board) {
 	}
 	for _, all := range by {
 		p := all[0]
-		if len(all) > 1 || p.Terminating || odd(p) || len(j.gone) == 0 {
+		if len(all) > 1 || p.Terminating || j.odd(p) || len(j.gone) == 0 {
 			continue
 		}
 		before := j.board(nil)

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
@@ -16,7 +19,7 @@ import (
 // pair has two hosts: 0 of 4 CPUs with a pod of 1 that fits on 1, and 1 of 8 with one of 5 that fits nowhere else.
 func pair() *lab {
 	l := used("1", "5")
-	l.s.Nodes[0].Allocatable["cpu"] = 4000
+	l.s.Nodes[0].Allocatable["cpu"] = "4"
 	return l
 }
 
@@ -27,6 +30,10 @@ func TestKarpenter_Consolidation(t *testing.T) {
 		{"page: a pdb prevents pod evictions", func(l *lab) { l.budget("a", 0) }, stays},
 		{"page: do-not-disrupt on a pod", func(l *lab) { l.s.Pods[0].DoNotDisrupt = true }, stays},
 		{"page: do-not-disrupt on a node", func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, stays},
+		{"PDB policy AlwaysAllow and a pod that is not ready", func(l *lab) {
+			l.s.Pods[0].Ready = false
+			l.budget("a", 0).UnhealthyPodEvictionPolicy = policyv1.AlwaysAllow
+		}, goes},
 		{"non-Karpenter capacity can fit pods", func(l *lab) { l.s.Hosts, l.s.Pools[0].Replicas = l.s.Hosts[:1], 1 }, goes},
 		{"a permanently pending pod does not hold it up", func(l *lab) { l.pod("huge", 0, "100").Node = "" }, goes},
 		{"no pods on an uninitialized node", func(l *lab) { l.s.Nodes[1].Ready, l.s.Nodes[1].FirstReady = false, time.Time{} }, stays},
@@ -56,6 +63,7 @@ func TestKarpenter_Emptiness(t *testing.T) {
 	plans(t, func() *lab { l := newLab(3); l.pod("b", 2, "8"); return l }, []planRow{
 		{"page: entirely empty nodes go in parallel", func(*lab) {}, both},
 		{"do-not-disrupt", func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, "Emptiness release h-1"},
+		{"not consolidatable", func(l *lab) { l.s.Hosts[0].Machine.Consolidatable = new(false) }, "Emptiness release h-1"},
 		{"nodes that have pods", func(l *lab) { l.pod("c", 0, "8").DoNotDisrupt = true }, "Emptiness release h-1"},
 		{"a DaemonSet pod leaves it empty", func(l *lab) { l.pod("c", 0, "8").DaemonSet = true }, both},
 		{"a terminating StatefulSet pod does not", func(l *lab) { p := l.pod("c", 0, "8"); ending(p); stateful(p) }, "Emptiness release h-1"},
@@ -85,29 +93,30 @@ func TestKarpenter_Replacement(t *testing.T) {
 		{"two must", func(l *lab) { l.spare(100); l.c.Budgets = bounds("ready:2") }, stays},
 		{"just too long a payback", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 + 1 }, stays},
 		{"not too long", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 - 1 }, goes},
-		{"it must have room", func(l *lab) { l.spare(100).Capacity["cpu"] = 4000 }, stays},
+		{"it must have room", func(l *lab) { l.spare(100).Capacity["cpu"] = "4" }, stays},
 		{"can merge 3 nodes into 1", func(l *lab) {
 			*l = *used("5", "5", "5")
-			l.spare(500).Capacity["cpu"] = 16000
+			l.spare(500).Capacity["cpu"] = "16"
 		}, "MultiNodeConsolidation replace h-0,h-1,h-2>s-3"},
 		{"pods that need two new nodes stay", func(l *lab) {
-			l.s.Pods[0].Requests["cpu"] = 4000
+			l.s.Pods[0].Requests["cpu"] = "4"
 			l.pod("b", 0, "4")
-			l.spare(100).Capacity["cpu"], l.spare(100).Capacity["cpu"] = 5000, 5000
+			l.spare(100).Capacity["cpu"], l.spare(100).Capacity["cpu"] = "5", "5"
 		}, stays},
 	})
 }
 
 func TestKarpenter_Drift(t *testing.T) {
 	const static, stays = "StaticDrift reprovision h-0", ""
-	hash := func(of string) func(l *lab) { return func(l *lab) { l.s.Hosts[0].Machine.Template = of } }
+	hash := func(of string) func(l *lab) { return func(l *lab) { l.s.Hosts[0].Machine.TemplateHash = of } }
 	types := func(has string) func(l *lab) {
 		return func(l *lab) {
 			for i := range l.s.Hosts {
 				l.s.Hosts[i].Labels = map[string]string{"type": "huge"}
 			}
 			l.s.Hosts[0].Labels["type"] = has
-			l.s.Pools[0].HostSelector = new("type in (large,huge)")
+			l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: "type", Operator: metav1.LabelSelectorOpIn, Values: []string{"large", "huge"}}}}
 		}
 	}
 	boot := func(l *lab) {
@@ -116,8 +125,8 @@ func TestKarpenter_Drift(t *testing.T) {
 	two := func(cpu string) func(l *lab) {
 		return func(l *lab) {
 			l.pod("c", 2, cpu)
-			l.s.Hosts[0].Machine.Template, l.s.Hosts[2].Machine.Template = "v1-b", "v1-b"
-			l.s.Hosts[2].Created = l.now.Add(-72 * time.Hour)
+			l.s.Hosts[0].Machine.TemplateHash, l.s.Hosts[2].Machine.TemplateHash = "v1-b", "v1-b"
+			l.s.Hosts[0].DriftedSince, l.s.Hosts[2].DriftedSince = l.now.Add(-time.Hour), l.now.Add(-2*time.Hour)
 		}
 	}
 	plans(t, func() *lab { l := used("1", "6"); l.host(); l.c.ConsolidateAfter = disruption.Never; return l }, []planRow{
@@ -127,7 +136,8 @@ func TestKarpenter_Drift(t *testing.T) {
 		{"page: a new image", func(l *lab) {
 			l.s.Hosts[0].Desired, l.s.Hosts[0].Applied = map[string]string{"image.url": "xyz"}, map[string]string{"image.url": "abc"}
 		}, static},
-		{"its template is not known", hash(""), stays},
+		{"another version of the hash", hash("v2-b"), stays},
+		{"no version", func(l *lab) { l.s.Pools[0].TemplateHash = "-b"; hash("-a")(l) }, stays},
 		{"what is applied is not known", func(l *lab) { l.s.Hosts[0].Desired = map[string]string{"raid": "1"} }, stays},
 		{"firmware", boot, static},
 		{"firmware that a reboot applies", func(l *lab) { boot(l); l.s.Hosts[0].OnReboot = true }, stays},
@@ -137,7 +147,7 @@ func TestKarpenter_Drift(t *testing.T) {
 			l.c.ConsolidateAfter = disruption.Span(time.Second)
 			l.pod("c", 2, "8")
 		}, static},
-		{"one at a time, the oldest host first", two("1"), "StaticDrift reprovision h-2"},
+		{"one at a time, the earliest drift first", two("1"), "StaticDrift reprovision h-2"},
 		{"the next one where the first cannot go", two("8"), static},
 		{"a budget of 0 for drift", func(l *lab) {
 			hash("v1-b")(l)

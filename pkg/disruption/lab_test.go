@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -35,8 +34,8 @@ func newLab(hosts int) *lab {
 	l.c.TariffPerKWh = new(0.25)
 	l.s = disruption.State{TakenAt: noon, Throttle: disruption.Throttle{Limit: 20, SlotMinutes: 20}}
 	l.s.Pools = []disruption.Pool{{
-		Key: key("p-0"), Kind: disruption.PoolMachineDeployment, Replicas: hosts, Scales: true, Template: "v1-a", Execute: true,
-		NodeLabels: map[string]string{"zone": "a"}, HostSelector: new(""), // any host
+		Key: key("p-0"), Kind: disruption.PoolMachineDeployment, Replicas: hosts, Scales: true, TemplateHash: "v1-a", Execute: true,
+		NodeLabels: map[string]string{"zone": "a"}, HostSelector: &metav1.LabelSelector{}, // any host
 	}}
 	for range hosts {
 		l.host()
@@ -57,19 +56,9 @@ func key(name string) disruption.Key { return disruption.Key{Namespace: "metal3"
 
 func watts(w float64) disruption.Price { return disruption.Price{WattsBusy: &w, WattsIdle: &w} }
 
-// amounts reads resources as people write them: "cpu 500m memory 8Gi".
-func amounts(text string) disruption.Resources {
-	all := disruption.Resources{}
-	for words := strings.Fields(text); len(words) > 0; words = words[2:] {
-		q := resource.MustParse(words[1])
-		if all[words[0]] = q.Value(); words[0] == "cpu" {
-			all["cpu"] = q.MilliValue()
-		}
-	}
-	return all
+func cpus(n string) disruption.Resources {
+	return disruption.Resources{"cpu": n, "memory": "32Gi", "pods": "110"}
 }
-
-func cpus(n string) disruption.Resources { return amounts("cpu " + n + " memory 32Gi pods 110") }
 
 // host adds a host of 8 CPUs with Machine and Node to the first pool, for which 0.1 an hour is paid.
 func (l *lab) host() (*disruption.Host, *disruption.Node) {
@@ -84,7 +73,7 @@ func (l *lab) host() (*disruption.Host, *disruption.Node) {
 		Consumer: "Metal3Machine " + name("m").String(), Price: watts(400),
 		Capacity: cpus("8"), Node: name("n").Name, Created: l.now.Add(-48 * time.Hour),
 		Machine: &disruption.Machine{
-			Key: name("m"), Pool: l.s.Pools[0].Key, PoolKind: l.s.Pools[0].Kind, Template: "v1-a",
+			Key: name("m"), Pool: l.s.Pools[0].Key, PoolKind: l.s.Pools[0].Kind, TemplateHash: "v1-a",
 		},
 	})
 	return &l.s.Hosts[len(l.s.Hosts)-1], &l.s.Nodes[len(l.s.Nodes)-1]
@@ -114,8 +103,8 @@ func (l *lab) spare(w float64) *disruption.Host {
 // pod adds a pod of a ReplicaSet.
 func (l *lab) pod(name string, node int, cpu string) *disruption.Pod {
 	l.s.Pods = append(l.s.Pods, disruption.Pod{
-		Key: disruption.Key{Namespace: "default", Name: name}, Node: fmt.Sprintf("n-%d", node), Owner: "ReplicaSet/app",
-		Labels: map[string]string{"app": name}, Requests: amounts("cpu " + cpu + " memory 1Gi"),
+		Key: disruption.Key{Namespace: "default", Name: name}, Node: fmt.Sprintf("n-%d", node), Owner: "ReplicaSet/app", Ready: true,
+		Labels: map[string]string{"app": name}, Requests: disruption.Resources{"cpu": cpu, "memory": "1Gi"},
 	})
 	return &l.s.Pods[len(l.s.Pods)-1]
 }
@@ -166,9 +155,9 @@ func (l *lab) plan(t testing.TB) api.Plan {
 // explain is Explain of a host.
 func (l *lab) explain(t testing.TB, host string) api.PlanExplanation {
 	t.Helper()
-	e, known, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, key(host))
-	if err != nil || !known {
-		t.Fatalf("Explain: %v, %v", known, err)
+	e, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, key(host))
+	if err != nil {
+		t.Fatalf("Explain: %v", err)
 	}
 	return e
 }

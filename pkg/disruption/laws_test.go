@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -35,8 +36,8 @@ func show(t *testing.T, seed uint64, l *lab, p api.Plan, broken []string) {
 	}
 }
 
-// TestNoPlanOfARandomClusterBreaksALaw has the plans of states with all features judged. They hold 15 s later, are made
-// again byte for byte, and Explain knows of them.
+// TestNoPlanOfARandomClusterBreaksALaw has the plans of states with all features judged. They hold 15 s later, are the same
+// byte for byte whatever the order of lists, and Explain knows of them.
 func TestNoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 	made, failed, replaced := map[api.PlanMethod]int{}, 0, 0
 	for seed := *planSeed; seed < *planSeed+cases() && failed < 5; seed++ {
@@ -55,9 +56,15 @@ func TestNoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 		if seed%4 == 0 {
 			broken = append(broken, l.explained(t, p)...)
 		}
+		r := rand.New(rand.NewPCG(seed, 2))
+		shuffle(r, l.s.Hosts)
+		shuffle(r, l.s.Nodes)
+		shuffle(r, l.s.Pods)
+		shuffle(r, l.s.Pools)
+		shuffle(r, l.s.Budgets)
 		before := mustJSON(t, l.s)
 		if again := planned(t, &l.s, l.c, l.now); !bytes.Equal(mustJSON(t, p), mustJSON(t, again)) || !bytes.Equal(before, mustJSON(t, l.s)) {
-			broken = append(broken, "the same state makes another plan, or Plan changed the state (law same plan)")
+			broken = append(broken, "another order of lists makes another plan, or Plan changed the state (law any order)")
 		}
 		if len(broken) > 0 {
 			show(t, seed, l, p, broken)
@@ -83,8 +90,8 @@ func (l *lab) explained(t *testing.T, p api.Plan) (broken []string) {
 	return broken
 }
 
-// fewCandidates is how many few are.
-const fewCandidates = 10
+// share is the part of what brute force saves by the laws that plans save.
+const share = 0.95
 
 // carriedOut plans and carries out until nothing is left, and returns what that saves. ok is false if a plan breaks a law.
 func carriedOut(t *testing.T, seed uint64, l *lab) (saved float64, ok bool) {
@@ -105,16 +112,16 @@ func carriedOut(t *testing.T, seed uint64, l *lab) (saved float64, ok bool) {
 }
 
 // TestPlansSaveWhatBruteForceDoes carries out plan after plan of a cluster where nothing but its pods limits them, and
-// compares what that saves with the best set of hosts that the laws allow.
+// compares what that saves with the best set of hosts that the laws allow. Where candidates are few that holds of each
+// cluster, where they are more of all together.
 func TestPlansSaveWhatBruteForceDoes(t *testing.T) {
 	for name, row := range map[string]struct {
 		cases uint64
 		lab   func(seed uint64) *lab
 		few   bool
-		share float64 // that plans save, of what can be saved
 	}{
-		"few":  {cases(), func(seed uint64) *lab { return mixed(seed, true) }, true, 0.95},
-		"many": {max(cases()/6, 40), func(seed uint64) *lab { return wider(seed, fewCandidates+2) }, false, 0.85},
+		"few":  {cases(), func(seed uint64) *lab { return mixed(seed, true) }, true},
+		"many": {max(cases()/6, 40), func(seed uint64) *lab { return wider(seed, fewCandidates+2) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			compared, undecided, all, best := 0, 0, 0.0, 0.0
@@ -133,9 +140,12 @@ func TestPlansSaveWhatBruteForceDoes(t *testing.T) {
 					return
 				}
 				compared, all, best = compared+1, all+min(saved, b.best), best+b.best
+				if row.few && saved < share*b.best-1e-9 {
+					t.Errorf("seed %d: plans save %.3f, and %.3f can be saved", seed, saved, b.best)
+				}
 			}
 			t.Logf("%d clusters, %.2f %% of the best saving; %d were given up", compared, 100*all/best, undecided)
-			if compared == 0 || all < row.share*best {
+			if compared == 0 || all < share*best {
 				t.Errorf("in %d clusters plans save %.2f of %.2f", compared, all, best)
 			}
 		})
@@ -143,8 +153,8 @@ func TestPlansSaveWhatBruteForceDoes(t *testing.T) {
 }
 
 // TestPlacementsHoldAndNoneIsMissed lets one host go, and compares what becomes of its pods with all that could: they go to
-// other nodes, or to a new one where those are not enough, or brute force finds no place for them either. A pod with a
-// spread may be missed at times.
+// other nodes, or to a new one where those are not enough, or brute force finds no place for them either. A pod with
+// affinity or spread may be missed at times.
 func TestPlacementsHoldAndNoneIsMissed(t *testing.T) {
 	const stays, release, replace = "", api.PlanRelease, api.PlanReplace
 	count, missed := map[api.PlanDecision]int{}, 0
@@ -168,7 +178,7 @@ func TestPlacementsHoldAndNoneIsMissed(t *testing.T) {
 			got = p.Actions[0].Decision
 		}
 		broken := judge(&l.s, l.c, l.now, p)
-		if free := !slices.ContainsFunc(l.s.Pods, func(p disruption.Pod) bool { return len(p.Spread) > 0 }); got != want && !b.undecided {
+		if free := !slices.ContainsFunc(l.s.Pods, func(p disruption.Pod) bool { return len(p.Affinity)+len(p.Spread) > 0 }); got != want && !b.undecided {
 			if missed++; free || want == stays || got == release {
 				broken = append(broken, fmt.Sprintf("the decision is %q, and brute force finds %q", got, want))
 			}
@@ -181,6 +191,10 @@ func TestPlacementsHoldAndNoneIsMissed(t *testing.T) {
 	if count[release] == 0 || count[replace] == 0 || count[stays] == 0 || missed > (count[release]+count[replace])/20 {
 		t.Errorf("%v, %d missed", count, missed)
 	}
+}
+
+func shuffle[T any](r *rand.Rand, all []T) {
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 }
 
 func mustJSON(t interface{ Fatal(...any) }, v any) []byte {

@@ -2,6 +2,7 @@ package disruption_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func TestOneMethodAPass(t *testing.T) {
 	for i := range l.s.Hosts {
 		l.s.Hosts[i].Labels = map[string]string{"pool": "p"}
 	}
-	l.s.Pools[0].HostSelector = new("pool=p")
+	l.s.Pools[0].HostSelector.MatchLabels = l.s.Hosts[0].Labels
 	drift(&l.s.Hosts[0])
 	l.s.Hosts[1].Labels = nil
 	for _, step := range []struct {
@@ -36,7 +37,7 @@ func TestOneMethodAPass(t *testing.T) {
 	}
 }
 
-// TestOneDriftedHostAPass: one without pods first, then the oldest. How many pods and what they cost does
+// TestOneDriftedHostAPass: those without pods first, then the one that drifted first. How many pods and what they cost does
 // not matter.
 func TestOneDriftedHostAPass(t *testing.T) {
 	for pods, want := range map[[2]int]string{{0, 0}: "h-0", {1, 0}: "h-1", {1, 1}: "h-0", {2, 1}: "h-0", {1, 2}: "h-0"} {
@@ -45,7 +46,7 @@ func TestOneDriftedHostAPass(t *testing.T) {
 		l.s.Hosts[0].Price = watts(4000)
 		for i, n := range pods {
 			drift(&l.s.Hosts[i])
-			l.s.Hosts[i].Created = noon.Add(time.Duration(i-9) * time.Hour)
+			l.s.Hosts[i].DriftedSince = noon.Add(time.Duration(i-9) * time.Hour)
 			for k := range n {
 				l.pod(fmt.Sprintf("%d-%d", i, k), i, "1")
 			}
@@ -79,12 +80,12 @@ func TestReplacementOfSeveral(t *testing.T) {
 	})
 }
 
-// TestSearch finds what goes together and saves the most.
+// TestSearch finds what goes together and saves the most: of few the best, of many the largest prefix.
 func TestSearch(t *testing.T) {
 	full := func(l *lab, sizes ...int) { // hosts whose pods fill them, of 50 W a pod
 		*l = *newLab(len(sizes))
 		for i, n := range sizes {
-			l.s.Nodes[i].Allocatable["cpu"], l.s.Hosts[i].Price = int64(n)*1000, watts(float64(n)*200)
+			l.s.Nodes[i].Allocatable["cpu"], l.s.Hosts[i].Price = fmt.Sprint(n), watts(float64(n)*200)
 			for k := range n {
 				l.pod(fmt.Sprintf("%d-%d", i, k), i, "1")
 			}
@@ -95,13 +96,20 @@ func TestSearch(t *testing.T) {
 			*l = *newLab(hosts + 3)
 			for i := range hosts + 3 {
 				if l.pod(fmt.Sprint(i), i, "1"); i < hosts {
-					l.s.Pods[i].Requests["cpu"], l.s.Hosts[i].Price = 8000, watts(4000)
+					l.s.Pods[i].Requests["cpu"], l.s.Hosts[i].Price = "8", watts(4000)
 				}
 			}
 			l.s.Pods[hosts+2].DoNotDisrupt = true
 		}
 	}
 	plans(t, func() *lab { return newLab(0) }, []planRow{
+		{"of sets that save the same the smaller one", func(l *lab) {
+			full(l, 4, 2, 2, 0)
+			for i := range 4 {
+				l.s.Pods[i].Priority = math.MaxInt32
+			}
+			l.s.Hosts[3].DoNotDisrupt, l.s.Nodes[3].Allocatable["cpu"] = true, "4" // there is room for four
+		}, "SingleNodeConsolidation release h-0"},
 		{"the one that saves the most", func(l *lab) { full(l, 4, 2, 2); l.spare(600) }, "MultiNodeConsolidation replace h-0,h-1,h-2>s-3"},
 		{"one alone, where a new host for both saves less", func(l *lab) { *l = *used("2", "2"); l.spare(700) }, "SingleNodeConsolidation release h-0"},
 		{"many block", blocked(50), "MultiNodeConsolidation release h-50,h-51"},
@@ -110,7 +118,7 @@ func TestSearch(t *testing.T) {
 			for i := range 50_000 {
 				l.pod(fmt.Sprint(i), 0, "0").Owner = "ReplicaSet/a"
 			}
-			l.s.Hosts[1].DoNotDisrupt, l.s.Nodes[1].Allocatable["pods"] = true, 60000
+			l.s.Hosts[1].DoNotDisrupt, l.s.Nodes[1].Allocatable["pods"] = true, "60000"
 		}, ""},
 	})
 	l := newLab(mostHosts + 30)

@@ -35,11 +35,11 @@ func (p *planner) candidates(reason api.PlanReason) (all []*host) {
 			all = append(all, h)
 		}
 	}
-	slices.SortFunc(all, moreFirst)
+	slices.SortStableFunc(all, moreFirst)
 	return all
 }
 
-func moreFirst(a, b *host) int { return cmp.Or(cmp.Compare(b.per, a.per), strings.Compare(a.id, b.id)) }
+func moreFirst(a, b *host) int { return cmp.Compare(b.per, a.per) }
 
 // emptiness releases hosts on which nothing runs, each by an action of its own. Pods that wait for a node keep the room
 // that they would get.
@@ -67,11 +67,12 @@ func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 	return all
 }
 
-// drifted provisions one host again: one without pods first, then the oldest. Its pods need a place meanwhile.
+// drifted provisions one host again: those without pods first, then the one that drifted first. Its pods need a
+// place meanwhile.
 func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
-	all := slices.DeleteFunc(p.candidates(api.PlanDrifted), func(h *host) bool { return len(h.drift[name]) == 0 })
+	all := slices.DeleteFunc(p.candidates(api.PlanDrifted), func(h *host) bool { return len(h.drift.of[name]) == 0 })
 	slices.SortFunc(all, func(a, b *host) int {
-		return cmp.Or(trueFirst(len(a.movers()) == 0, len(b.movers()) == 0), a.Created.Compare(b.Created), strings.Compare(a.id, b.id))
+		return cmp.Or(trueFirst(len(a.movers()) == 0, len(b.movers()) == 0), a.drift.since.Compare(b.drift.since), a.compare(b.Key))
 	})
 	for i, h := range all {
 		set := []*host{h}
@@ -86,6 +87,9 @@ func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
 			p.notes[other] = "one drifted host a pass: " + h.id + " goes first"
 		}
 		d := draft{method: name, reason: api.PlanDrifted, set: set, moves: at.planMoves(set), evidence: h.drift.evidence()}
+		if !h.drift.since.IsZero() {
+			d.evidence = append(d.evidence, "it drifted at "+h.drift.since.UTC().Format("2006-01-02T15:04:05Z")+", or was made then")
+		}
 		return []api.PlanAction{p.action(d)}
 	}
 	return nil
@@ -99,15 +103,22 @@ func (p *planner) multi(name api.PlanMethod) []api.PlanAction {
 	return nil
 }
 
-// single consolidates the first host that can be.
+// single consolidates the first host that can be; of few, the one that saves the most.
 func (p *planner) single(name api.PlanMethod) []api.PlanAction {
-	for _, h := range p.candidates(api.PlanUnderutilized) {
+	all := p.candidates(api.PlanUnderutilized)
+	var best *solution
+	for _, h := range all {
 		s, why := p.solve([]*host{h})
 		if p.notes[h] = why; s != nil {
-			return p.actions(name, s)
+			if best = s.better(best); len(all) > maxExact {
+				break
+			}
 		}
 	}
-	return nil
+	if best == nil {
+		return nil
+	}
+	return p.actions(name, best)
 }
 
 // later are candidates that the plan leaves.
@@ -118,7 +129,7 @@ func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) (all []api.Pl
 			taken[h.Name] = true
 		}
 	}
-	for _, h := range slices.SortedFunc(slices.Values(p.hosts), moreFirst) {
+	for _, h := range slices.SortedStableFunc(slices.Values(p.hosts), moreFirst) {
 		if len(h.reasons) == 0 || taken[h.id] {
 			continue
 		}

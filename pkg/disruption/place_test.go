@@ -54,7 +54,7 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 	x := at("b", zone("x"), label("zone", "x"))
 	one := []disruption.Node{b}
 	two := []disruption.Node{x, c}
-	full := []disruption.Node{at("b", has("cpu 1"))}
+	full := []disruption.Node{at("b", has("cpu", "1"))}
 	p := web("p", "a")
 	only := func(f ...podChange) []disruption.Pod { return []disruption.Pod{web("p", "a", f...)} }
 	and := func(q disruption.Pod, f ...podChange) []disruption.Pod {
@@ -62,29 +62,32 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 	}
 	affine := func(s *corev1.NodeSelector) podChange { return func(p *disruption.Pod) { p.NodeAffinity = s } }
 	nodes := func(n ...disruption.Node) []disruption.Node { return n }
-	racks := func(b, c string) []disruption.Node {
-		return nodes(at("b", label("rack", b)), at("c", label("rack", c)))
-	}
 	for _, r := range []placeRow{
 		{"the fullest that fits", nodes(b, c), and(web("q", "c")), "p>c"},
 		{"one of a StatefulSet needs one for its successor", one, []disruption.Pod{web("q", "a", ending, stateful)}, "q>b"},
-		{"a resource that the node does not list", one, only(asks("x.com/gpu 1")), "1 too little x.com/gpu"},
+		{"a resource that the node does not list", one, only(asks("x.com/gpu", "1")), "1 too little x.com/gpu"},
+		{"of an odd amount", one, only(asks("cpu", "1 or 2")), "1 too little cpu"},
+		{"of less than nothing", one, only(asks("cpu", "-1")), "1 too little cpu"},
+		{"a node of an odd amount", nodes(at("b", has("cpu", "many")), at("c", has("cpu", "-4"))), only(), "2 too little cpu"},
+		{"the most that a node has, and one more", nodes(at("b", has("memory", "1Ei"))), only(asks("memory", "1152921504606846977")), "too little memory"},
 		{"the one that found no place first", nodes(x, c), []disruption.Pod{
-			web("p", "a", asks("cpu 3")), web("q", "a", asks("cpu 2"), picks("zone", "x"))}, "p>c q>b"},
+			web("p", "a", asks("cpu", "3")), web("q", "a", asks("cpu", "2"), picks("zone", "x"))}, "p>c q>b"},
 		{"node affinity without terms matches none", one, only(affine(&corev1.NodeSelector{})), "1 other labels"},
 
-		{"apart by rack", racks("r", "r"), and(web("q", "c", app("db")), away(apart("db", "rack"))), "2 pods that must not be beside it"},
-		{"another is apart from it by rack", racks("r", "s"), and(web("q", "b", app("db"), away(apart("web", "rack")))), "p>c"},
-		{"spread by rack", racks("r", "s"), and(web("q", "b"), spreads("rack")), "p>c"},
-		{"spread, and all have as many", racks("r", "s"), []disruption.Pod{
-			web("p", "a", spreads("rack")), web("q", "b"), web("r", "c"), web("s", "b"), web("t", "c")}, "p>b"},
-		{"spread, and it has no rack", one, only(spreads("rack")), "too many of its pods for its topology spread"},
-		{"one that waits has a spread", nodes(b, c), and(web("w", "", asks("cpu 9"), spreads(hostname))), "pod shop/w waits for a node, and has a topology spread"},
+		{"apart from what it cannot read", one, and(web("q", "b"), away(term(hostname, "db", unreadable))), "must not be beside"},
+		{"apart by rack", one, only(away(term("rack", "db"))), "which is not simulated"},
+		{"another is apart from it by rack", two, and(web("q", "c", app("db"), away(term("rack", "web")))), "kept away by another pod's anti-affinity"},
+		{"near one of namespaces with a label", two, and(web("q", "c", app("db")), near(term(zoneLabel, "db", teamX))), "requires affinity by"},
+		{"near one by rack", two, and(web("q", "c", app("db")), near(term("rack", "db"))), `requires affinity by "rack"`},
+		{"near what it cannot read", two, and(web("q", "c", app("db")), near(term(hostname, "db", unreadable))), "no pods beside which"},
+
+		{"spread by rack", two, only(spreads("rack")), `requires topology spread by "rack"`},
+		{"spread that cannot be read", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.LabelSelector = unread })), " topology spread"},
 		{"spread with an option", two, only(spreads(zoneLabel, func(s *corev1.TopologySpreadConstraint) { s.MinDomains = new(int32(2)) })), " topology spread"},
 
-		{"one that waits fits nowhere", full, []disruption.Pod{p, web("w", "", asks("cpu 9"))}, "p>b"},
-		{"one that waits would get the node that goes", full, []disruption.Pod{web("q", "b"), p, web("w", "", asks("cpu 2"))}, "pod shop/w fits on no other node"},
-		{"the one of the higher priority gets the room", nil, []disruption.Pod{web("v", "", asks("cpu 3")), web("w", "", asks("cpu 3"), func(p *disruption.Pod) { p.Priority = 1 })},
+		{"one that waits fits nowhere", full, []disruption.Pod{p, web("w", "", asks("cpu", "9"))}, "p>b"},
+		{"one that waits would get the node that goes", full, []disruption.Pod{web("q", "b"), p, web("w", "", asks("cpu", "2"))}, "pod shop/w fits on no other node"},
+		{"the one of the higher priority gets the room", nil, []disruption.Pod{web("v", "", asks("cpu", "3")), web("w", "", asks("cpu", "3"), func(p *disruption.Pod) { p.Priority = 1 })},
 			"shop/w has nowhere to go"},
 	} {
 		t.Run(r.name, r.run)
@@ -100,12 +103,12 @@ func TestANewNode(t *testing.T) {
 		"":                 func(*disruption.Pod) {},
 		"NotIn":            affine(corev1.NodeSelectorOpNotIn, "b"),
 		"DoesNotExist":     affine(corev1.NodeSelectorOpDoesNotExist),
-		"apart by zone":    away(apart("web", zoneLabel)),
+		"apart by zone":    away(term(zoneLabel, "web")),
 		"spread by a zone": spreads(zoneLabel),
 	} {
-		l := around([]disruption.Node{at("b", zone("x"), has("cpu 1"))}, web("p", "a", asks("cpu 3"), change), web("q", "b"))
+		l := around([]disruption.Node{at("b", zone("x"), has("cpu", "1"))}, web("p", "a", asks("cpu", "3"), change), web("q", "b"))
 		l.s.Pools[0].NodeLabels = map[string]string{"os": "linux"}
-		l.spare(100).Capacity["cpu"] = 4000
+		l.spare(100).Capacity["cpu"] = "4"
 		if got := len(l.plan(t).Actions); (got == 1) != (name == "") {
 			t.Errorf("%s: %d actions", name, got)
 		}
@@ -120,10 +123,10 @@ func TestASearchGoesBack(t *testing.T) {
 	} {
 		l := around(nil)
 		for i, cpu := range row.nodes {
-			l.s.Nodes = append(l.s.Nodes, at(fmt.Sprint("b", i), has(fmt.Sprintf("cpu %d memory 64Gi", cpu))))
+			l.s.Nodes = append(l.s.Nodes, at(fmt.Sprint("b", i), has("cpu", fmt.Sprint(cpu)), has("memory", "64Gi")))
 		}
 		for i, cpu := range row.pods {
-			l.s.Pods = append(l.s.Pods, web(fmt.Sprint("p", i), "a", asks(fmt.Sprintf("cpu %d memory 1", cpu))))
+			l.s.Pods = append(l.s.Pods, web(fmt.Sprint("p", i), "a", asks("cpu", fmt.Sprint(cpu)), asks("memory", "1")))
 		}
 		if p := l.plan(t); len(p.Actions) != 1 || len(p.Actions[0].Moves) != len(row.pods) {
 			t.Errorf("%v on %v: %q", row.pods, row.nodes, told(p))
@@ -131,14 +134,14 @@ func TestASearchGoesBack(t *testing.T) {
 	}
 }
 
-// TestLargeAmounts do not wrap around.
+// TestLargeAmounts neither wrap around nor fit.
 func TestLargeAmounts(t *testing.T) {
-	most := func(p *disruption.Pod) { p.Requests["memory"] = disruption.MostAmount }
-	b := at("b")
-	b.Allocatable = disruption.Resources{"cpu": 100_000_000, "memory": disruption.MostAmount, "pods": 10_000}
-	pods := []disruption.Pod{web("p", "a", asks("memory 1"))}
-	for i := range 8_000 {
-		pods = append(pods, web(fmt.Sprint("q", i), "b", most))
+	huge := []disruption.Node{at("b", has("cpu", "9e18"), has("memory", "7Ei"), has("pods", "9e18"))}
+	pods := []disruption.Pod{web("p", "a", asks("memory", "1"))}
+	for i := range 20 {
+		pods = append(pods, web(fmt.Sprint("q", i), "b", asks("memory", "1Ei")))
 	}
-	around([]disruption.Node{b}, pods...).places(t, "too little memory")
+	for _, all := range [][]disruption.Pod{pods, {web("p", "a", asks("memory", "2Ei"))}, {web("p", "a", asks("memory", "1e30"))}} {
+		around(huge, all...).places(t, "too little memory")
+	}
 }

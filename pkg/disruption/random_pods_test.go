@@ -18,6 +18,7 @@ func (m *maker) pods() {
 	}
 	if m.dense {
 		count, used = 2+m.IntN(9), nodes
+		m.daemons()
 	}
 	for i := range count {
 		m.pod(i, m.IntN(used))
@@ -32,12 +33,29 @@ func (m *maker) pods() {
 			p.Mirror = !p.DaemonSet && m.rarely(2)
 			p.Finished = !p.DaemonSet && !p.Mirror
 			if p.Owner = pick(m, p.Owner, ""); m.dense && p.DaemonSet {
-				if p.Owner = pick(m, "DaemonSet/d-0", "DaemonSet/d-1"); p.Owner == "DaemonSet/d-1" {
-					p.Requests["cpu"], p.Labels["app"], p.AntiAffinity = 1000, "b", apart("a", hostname)
-				}
+				p.Owner = pick(m, "DaemonSet/d-0", "DaemonSet/d-1")
 			}
 		}
 	}
+}
+
+// daemons are two DaemonSets.
+func (m *maker) daemons() {
+	for i := range 2 {
+		d := m.l.pod(fmt.Sprint("d-", i), 0, pick(m, "100m", "1"))
+		d.DaemonSet, d.Node, d.Owner, d.Labels = true, "", "", map[string]string{"app": pick(m, "a", "b")}
+		if m.rarely(3) {
+			d.NodeSelector = map[string]string{pick(m, "zone", "rack"): "a"}
+		}
+		if m.rarely(2) {
+			d.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}
+		if m.rarely(4) {
+			d.AntiAffinity = apart(pick(m, "a", "b"), hostname)
+		}
+		m.l.s.DaemonSets = append(m.l.s.DaemonSets, *d)
+	}
+	m.l.s.Pods = m.l.s.Pods[:0]
 }
 
 // pod adds a pod where it has room by its requests, or leaves it waiting.
@@ -61,16 +79,16 @@ func (m *maker) pod(i, node int) {
 	self := w.pods[p.String()]
 	at := b.at[self]
 	b.take(self)
-	if why := crowded(self, at); why != "" || b.estranged(self, at) != "" {
+	if why := b.crowded(self, at); why != "" || b.estranged(self, at) != "" {
 		p.Node = ""
 	}
 }
 
 // more are wishes that hardly any two pods share.
 func (m *maker) more(p *disruption.Pod) {
-	p.Requests["memory"] = pick(m, int64(0), 1<<30, 2<<30, 3<<30)
+	p.Requests["memory"] = pick(m, "0", "1Gi", "2Gi", "3Gi")
 	if m.rarely(6) {
-		p.Requests["gpu"] = pick[int64](m, 0, 1)
+		p.Requests["gpu"] = pick(m, "0", "1")
 	}
 	if m.rarely(4) {
 		p.Namespace = "bank"
@@ -78,10 +96,15 @@ func (m *maker) more(p *disruption.Pod) {
 	if m.rarely(5) {
 		p.Labels["rev"] = pick(m, "1", "2")
 	}
-	if t := p.AntiAffinity; len(t) > 0 && m.rarely(4) {
-		t[0].Namespaces = []string{pick(m, "bank", "default")}
-	} else if len(t) > 0 && m.rarely(4) {
-		t[0].NamespaceSelector = &metav1.LabelSelector{}
+	for _, t := range [][]corev1.PodAffinityTerm{p.Affinity, p.AntiAffinity} {
+		if len(t) > 0 && m.rarely(4) {
+			t[0].Namespaces = []string{pick(m, "bank", "default")}
+		} else if len(t) > 0 && m.rarely(4) {
+			t[0].NamespaceSelector = &metav1.LabelSelector{}
+		}
+	}
+	if len(p.Spread) > 0 && m.rarely(4) {
+		p.Spread[0].MatchLabelKeys = []string{"rev"}
 	}
 }
 
@@ -90,12 +113,13 @@ func (m *maker) stuck(p *disruption.Pod) {
 	if p.Terminating = (!m.calm || m.dense) && m.rarely(12); p.Terminating && m.rarely(2) {
 		p.Owner = "StatefulSet/app"
 	}
+	p.Ready = !m.rarely(12)
 	p.DoNotDisrupt = m.rarely(25)
 	if m.rarely(25) {
 		p.Owner = ""
 	}
 	if m.rarely(25) {
-		p.Unmodelled = []string{"pod affinity"}
+		p.Unmodelled = []string{"topology spread"}
 	}
 }
 
@@ -115,16 +139,19 @@ func (m *maker) wishes(p *disruption.Pod) {
 			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(60))})}
 	}
 	if m.rarely(10) {
-		p.Requests[disruption.PortOf+pick(m, "TCP/80", "TCP/80", "UDP/80", "TCP/443")] = 1
+		p.HostPorts = []string{pick(m, "TCP//80", "TCP//80", "TCP/10.0.0.1/80", "TCP/10.0.0.2/80", "UDP//80", "TCP/0.0.0.0/443")}
 	}
 	if m.rarely(8) {
-		p.Requests[disruption.VolumesOf+pick(m, "csi", "nfs")] = int64(m.IntN(3))
+		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: pick(m, "csi", "")}}
 		if m.rarely(2) {
-			p.Volumes = []*corev1.NodeSelector{inZone(corev1.NodeSelectorOpIn, pick(m, "a", "b"))}
+			p.Volumes[0].Nodes = inZone(corev1.NodeSelectorOpIn, pick(m, "a", "b"))
 		}
 	}
 	if m.rarely(8) {
 		p.AntiAffinity = apart(pick(m, "a", "b"), pick(m, hostname, hostname, corev1.LabelTopologyZone, "zone"))
+	}
+	if m.rarely(12) {
+		p.Affinity = apart(pick(m, "a", "b"), pick(m, hostname, corev1.LabelTopologyZone, corev1.LabelTopologyZone))
 	}
 	if m.rarely(8) {
 		p.Spread = m.spread(pick(m, p.Labels["app"], "a"))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -123,7 +124,7 @@ func dense(seed uint64) *lab {
 		q.NodeTaints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoExecute}}
 	}
 	s := m.l.spare(10)
-	s.Capacity["cpu"], s.Capacity["gpu"] = pick[int64](m, 2000, 4000, 8000), pick[int64](m, 0, 2)
+	s.Capacity["cpu"], s.Capacity["gpu"] = pick(m, "2", "4", "8"), pick(m, "0", "2")
 	return m.l
 }
 
@@ -135,9 +136,9 @@ func (m *maker) pools() {
 	p.Kind = pick(m, disruption.PoolMachineDeployment, disruption.PoolMachineDeployment, disruption.PoolMachineSet)
 	p.Scales = m.used || !m.rarely(8)
 	p.Execute = !m.rarely(3)
-	p.Template = pick(m, "v1-a", "v1-a", "v1-a", "v2-a", "")
+	p.TemplateHash = pick(m, "v1-a", "v1-a", "v1-a", "v2-a", "")
 	if !m.used && m.rarely(3) {
-		p.HostSelector = new("size=big")
+		p.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"size": "big"}}
 	}
 	if m.rarely(6) {
 		p.NodeTaints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
@@ -185,8 +186,8 @@ func (m *maker) budget() budget.Budget {
 
 func (m *maker) host() {
 	h, n := m.l.host()
-	n.Allocatable["cpu"] = pick[int64](m, 4000, 8000, 16000)
-	h.Capacity["cpu"] = n.Allocatable["cpu"]
+	cpu := pick(m, 4, 8, 16)
+	n.Allocatable["cpu"], h.Capacity["cpu"] = fmt.Sprint(cpu), fmt.Sprint(cpu)
 	n.Labels["zone"] = pick(m, "a", "a", "b")
 	if !m.rarely(6) {
 		n.Labels[corev1.LabelTopologyZone] = n.Labels["zone"]
@@ -197,15 +198,15 @@ func (m *maker) host() {
 		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)}}
 	}
 	if m.rarely(6) {
-		n.Allocatable[disruption.VolumesOf+"csi"] = int64(m.IntN(3))
+		n.VolumesLeft = map[string]int{"csi": m.IntN(3)}
 	}
 	if m.rarely(8) {
-		n.Allocatable["pods"] = int64(2 + m.IntN(6))
+		n.Allocatable["pods"] = fmt.Sprint(2 + m.IntN(6))
 	}
 	if m.dense {
-		n.Allocatable["cpu"], n.Allocatable["memory"] = pick[int64](m, 2000, 3000, 4000), pick[int64](m, 4<<30, 8<<30)
+		n.Allocatable["cpu"], n.Allocatable["memory"] = pick(m, "2", "3", "4"), pick(m, "4Gi", "8Gi")
 		if m.rarely(3) {
-			n.Allocatable["gpu"] = pick[int64](m, 0, 1, 2)
+			n.Allocatable["gpu"] = pick(m, "0", "1", "2")
 		}
 		if m.rarely(10) {
 			n.Labels[hostname] = pick(m, "n-0", "n-1")
@@ -261,7 +262,7 @@ func (m *maker) price(h *disruption.Host) {
 
 func (m *maker) drift(h *disruption.Host) {
 	if m.rarely(8) {
-		h.Machine.Template = pick(m, "v1-b", "v2-a", "")
+		h.Machine.TemplateHash = pick(m, "v1-b", "v2-a", "")
 	}
 	if m.rarely(8) {
 		field := pick(m, "image.url", "raid", "firmware.BootMode")
@@ -270,7 +271,9 @@ func (m *maker) drift(h *disruption.Host) {
 		h.OnReboot = m.rarely(2)
 	}
 	h.Labels = map[string]string{"size": pick(m, "big", "big", "big", "small")}
-	h.Created = m.l.now.Add(-time.Duration(m.IntN(3)) * time.Hour)
+	if m.rarely(3) {
+		h.DriftedSince = m.l.now.Add(-time.Duration(m.IntN(3)) * time.Hour)
+	}
 }
 
 // exclude sets something for which a host is no candidate, or no target.
@@ -286,6 +289,8 @@ func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
 		h.State = "deprovisioning"
 	case 1:
 		h.Faults = []string{"watts-busy: no number"}
+	case 2:
+		h.Machine.Consolidatable = new(m.rarely(2))
 	case 3:
 		h.Machine.Pool, h.Machine.PoolKind = disruption.Key{}, ""
 	case 4:
@@ -300,6 +305,7 @@ func (m *maker) budgets() {
 		}
 		b := m.l.budget(app, int32(m.IntN(4)))
 		b.Current = !m.rarely(8)
+		b.UnhealthyPodEvictionPolicy = pick(m, "", policyv1.IfHealthyBudget, policyv1.AlwaysAllow)
 		if m.rarely(8) {
 			b.Selector = &metav1.LabelSelector{} // all of the namespace
 		}

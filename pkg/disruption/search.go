@@ -1,6 +1,8 @@
 package disruption
 
 import (
+	"cmp"
+	mathbits "math/bits"
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -12,6 +14,7 @@ const (
 	// maxWork is how many pods one method may simulate: about a minute on one slow core.
 	maxWork  = 50_000
 	maxSkips = 200 // hosts that block a prefix
+	maxExact = 10  // candidates of which all sets are tried
 )
 
 // solution is a set of hosts that can go together.
@@ -79,13 +82,13 @@ func onePool(set []*host) bool {
 	return !slices.ContainsFunc(set, func(h *host) bool { return h.pool != set[0].pool })
 }
 
-// best finds hosts that can go together and save the most: a prefix of all candidates, or of those of a pool, whose hosts
-// one more can replace. It may be one host alone.
-func (p *planner) best(all []*host) (best *solution) {
-	if len(all) > 0 {
-		best, _ = p.solve(all[:1])
+// best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes of all,
+// and of each pool, whose hosts one more can replace. Of few, it may be one host alone.
+func (p *planner) best(all []*host) *solution {
+	if len(all) <= maxExact {
+		return p.exact(all)
 	}
-	best = p.prefix(all).better(best)
+	best := p.prefix(all)
 	for _, own := range byPool(all) {
 		if len(own) > 1 && len(own) < len(all) && len(own[0].pool.free) > 0 {
 			best = p.prefix(own).better(best)
@@ -106,6 +109,37 @@ func byPool(all []*host) (sets [][]*host) {
 	return sets
 }
 
+// exact tries all sets, those that could save the most first. Of sets that save the same the smaller one disturbs less;
+// then the one with earlier hosts goes first.
+func (p *planner) exact(all []*host) (best *solution) {
+	type some struct {
+		mask  uint
+		set   []*host
+		bound float64
+	}
+	var sets []some
+	for mask := uint(1); mask < 1<<len(all); mask++ {
+		s := some{mask: mask}
+		for i, h := range all {
+			if mask&(1<<i) != 0 {
+				s.set, s.bound = append(s.set, h), s.bound+h.saving
+			}
+		}
+		sets = append(sets, s)
+	}
+	slices.SortFunc(sets, func(a, b some) int {
+		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(len(a.set), len(b.set)), cmp.Compare(mathbits.Reverse(b.mask), mathbits.Reverse(a.mask)))
+	})
+	for _, s := range sets {
+		if best != nil && s.bound <= best.saving || p.work == 0 {
+			break
+		}
+		found, _ := p.solve(s.set)
+		best = found.better(best)
+	}
+	return best
+}
+
 // prefix finds the largest prefix of the candidates that can go together, at most 100. A host that blocks it is
 // skipped, within bounds. Each set is simulated as a whole, the last one too; when the bound
 // is reached the last one that was feasible holds.
@@ -121,7 +155,7 @@ func (p *planner) prefix(all []*host) (best *solution) {
 		s, _ := p.solve(set)
 		switch {
 		case s != nil:
-			best, kept, at, step = s.better(best), set, next, step*2
+			best, kept, at, step = s, set, next, step*2
 		case step == 1:
 			at, skips = next, skips+1
 		default:

@@ -14,9 +14,9 @@ import (
 const maxSizes = 15
 
 // freeFor lists the hosts that a pool could deploy in place of others, cheapest first. Metal3 chooses them in the
-// namespace of the Machine. Where plans are carried out there are none: nobody can tell Metal3 which one to take.
+// namespace of the Machine.
 func (p *planner) freeFor(q *pool) (all []*host) {
-	if p.c.Execute && q.Execute || q.selector == nil || q.NodeLabels == nil || !q.Scales || len(q.Faults) > 0 {
+	if q.selector == nil || q.NodeLabels == nil || !q.Scales || len(q.Faults) > 0 {
 		return nil
 	}
 	for _, h := range p.hosts {
@@ -64,13 +64,14 @@ func (p *planner) spareFor(set []*host) (*host, placement) {
 	return nil, placement{}
 }
 
-// newNode is the node that would be made on a free host in place of another. No node has its label kubernetes.io/hostname.
+// newNode is the node that would be made on a free host in place of another. Its name and its label
+// kubernetes.io/hostname are not known yet.
 func newNode(old, free *host) *Node {
 	q := old.pool
 	n := &Node{
 		Cluster: old.Cluster, Name: free.id, Labels: maps.Clone(q.NodeLabels), Taints: q.NodeTaints, Allocatable: free.Capacity, Ready: true,
 		FirstReady: old.node.FirstReady,
 	}
-	n.Labels[corev1.LabelHostname] = "/" + free.id
+	delete(n.Labels, corev1.LabelHostname)
 	return n
 }

@@ -4,13 +4,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // State is all that a plan is made of: the cluster, its machines and hosts, and how the
-// throttle stands. Its lists are sorted by name, as API servers have them. Its JSON is for tests.
+// throttle stands. The order of its lists has no meaning. Its JSON is for tests.
 type State struct {
 	TakenAt  time.Time   `json:"takenAt"`
 	Throttle Throttle    `json:"throttle"`
@@ -20,9 +21,12 @@ type State struct {
 	Nodes    []Node      `json:"nodes,omitempty"`
 	Pods     []Pod       `json:"pods,omitempty"`
 	Budgets  []PodBudget `json:"podDisruptionBudgets,omitempty"`
+	// DaemonSets are one Pod each, as its controller would make it: Node is "", and Requests are at least those of
+	// its largest pod that runs.
+	DaemonSets []Pod `json:"daemonSets,omitempty"`
 }
 
-// Cluster is a Kubernetes cluster whose nodes are on hosts of ours. Nodes, pods and disruption budgets name
+// Cluster is a Kubernetes cluster whose nodes are on hosts of ours. Nodes, pods, disruption budgets and DaemonSets name
 // theirs by its Key, and so does a Host that has a node there.
 type Cluster struct {
 	Key          // of Cluster API's Cluster; zero: the one that the throttle runs in
@@ -76,10 +80,11 @@ type Pool struct {
 	Replicas int      `json:"replicas"` // wanted
 	// Scales: lowering Replicas takes machines away (not: an autoscaler or a topology writes them).
 	Scales bool `json:"scales"`
-	// Template is the one of which new Machines are made (static drift); "": not known.
-	Template string `json:"template,omitempty"`
-	// HostSelector is what labels a host must have to be chosen for the pool (dynamic drift), as kubectl has it; nil: not known.
-	HostSelector *string `json:"hostSelector,omitempty"`
+	// TemplateHash is of the template that new machines get (static drift); "": not known. Two hashes are
+	// compared only when they have the same version, the text before the first '-'.
+	TemplateHash string `json:"templateHash,omitempty"`
+	// HostSelector is what a host must have to be chosen for the pool (dynamic drift); nil: not known.
+	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
 	// NodeLabels and NodeTaints are those of a node that the pool makes; nil: not known, and
 	// nothing can be simulated on a new one.
 	NodeLabels map[string]string `json:"nodeLabels,omitzero"`
@@ -131,8 +136,10 @@ type Host struct {
 	Applied map[string]string `json:"applied,omitempty"`
 	// OnReboot: firmware settings are applied at the next reboot (HostUpdatePolicy), without
 	// provisioning the host again.
-	OnReboot bool      `json:"onReboot,omitempty"`
-	Created  time.Time `json:"created,omitzero"`
+	OnReboot bool `json:"onReboot,omitempty"`
+	// DriftedSince is when a difference was first seen; zero: not known, and then as old as the host.
+	DriftedSince time.Time `json:"driftedSince,omitzero"`
+	Created      time.Time `json:"created,omitzero"`
 	// Faults are annotations that could not be read. Such a host is no candidate, and its price is not known.
 	Faults []string `json:"faults,omitempty"`
 }
@@ -146,33 +153,24 @@ type Price struct {
 // Machine is Cluster API's.
 type Machine struct {
 	Key
-	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: nobody owns it, or something else, and its
-	// host is no candidate.
+	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: nobody owns it, and its host is no candidate.
 	Pool     Key      `json:"pool,omitzero"`
 	PoolKind PoolKind `json:"poolKind,omitempty"`
-	// Template is the one that it was made of; "": not known.
-	Template     string `json:"template,omitempty"`
+	// TemplateHash is of the template that it was made of; "": not known.
+	TemplateHash string `json:"templateHash,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
 	Deleting     bool   `json:"deleting,omitempty"`
 	// Marked: it has the annotation cluster.x-k8s.io/delete-machine.
 	Marked bool `json:"marked,omitempty"`
 	Paused bool `json:"paused,omitempty"`
+	// Consolidatable is the condition of that name; nil: it has none, which is as true.
+	Consolidatable *bool `json:"consolidatable,omitempty"`
+	// Others lists what owns it that is none of ours, such as KubeadmControlPlane: no candidate.
+	OtherOwner string `json:"otherOwner,omitempty"`
 }
 
-// Resources are amounts by resource name: of cpu in thousandths, of anything else in whole units, rounded up as the scheduler
-// does. None is more than MostAmount.
-type Resources map[string]int64
-
-// MostAmount is the most that is told of a resource: a petabyte, or a billion CPUs.
-const MostAmount = int64(1) << 50
-
-// Two things are resources besides those of Kubernetes: a port of the host, by protocol and number, such as PortOf+"TCP/80",
-// and room for volumes of a CSI driver. A node has one of each port, and room for any number of volumes, unless its
-// Allocatable says otherwise.
-const (
-	PortOf    = "room on host port "
-	VolumesOf = "room for volumes of "
-)
+// Resources are quantities by resource name, as Kubernetes has written them: cpu "3500m", memory "16Gi".
+type Resources map[string]string
 
 // Node is a node of the cluster, on a host of ours or not.
 type Node struct {
@@ -188,6 +186,8 @@ type Node struct {
 	FirstReady time.Time `json:"firstReady,omitzero"`
 	// LastPodEvent is when a pod last came or went; zero: never since FirstReady.
 	LastPodEvent time.Time `json:"lastPodEvent,omitzero"`
+	// VolumesLeft is how many more volumes of a CSI driver can be attached; a driver that is absent has no limit.
+	VolumesLeft map[string]int `json:"volumesLeft,omitempty"`
 }
 
 // Pod is a pod that has a node, or waits for one.
@@ -203,21 +203,25 @@ type Pod struct {
 	Mirror      bool `json:"mirror,omitempty"`
 	Finished    bool `json:"finished,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`
+	Ready       bool `json:"ready,omitempty"`
 	// DoNotDisrupt: an annotation forbids to evict it.
 	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
 
 	Requests     Resources            `json:"requests,omitempty"` // with init containers and overhead, as the scheduler counts
+	HostPorts    []string             `json:"hostPorts,omitempty"`
 	NodeSelector map[string]string    `json:"nodeSelector,omitempty"`
 	NodeAffinity *corev1.NodeSelector `json:"nodeAffinity,omitempty"` // required
 	Tolerations  []corev1.Toleration  `json:"tolerations,omitempty"`
-	// Volumes are the nodes that can reach its volumes, for each that not all nodes can.
-	Volumes []*corev1.NodeSelector `json:"volumes,omitempty"`
+	// Volumes are bound, each with the nodes that can reach it.
+	Volumes []Volume `json:"volumes,omitempty"`
+	// Affinity are its required terms: beside whom it must run.
+	Affinity []corev1.PodAffinityTerm `json:"affinity,omitempty"`
 	// Spread are its constraints that forbid a place (DoNotSchedule).
 	Spread []corev1.TopologySpreadConstraint `json:"spread,omitempty"`
 	// AntiAffinity are its required terms: whom it does not want beside itself.
 	AntiAffinity []corev1.PodAffinityTerm `json:"antiAffinity,omitempty"`
-	// Unmodelled names what it requires that this package does not simulate, such as "pod affinity": its host is no
-	// candidate.
+	// Unmodelled names what it requires that this package does not simulate, such as
+	// "pod affinity" or "topology spread": its host is no candidate.
 	Unmodelled []string `json:"unmodelled,omitempty"`
 
 	Priority     int32  `json:"priority,omitempty"`
@@ -227,6 +231,13 @@ type Pod struct {
 // Bound reports whether the pod need not leave its node before that goes: it goes with it, or has ended.
 func (p *Pod) Bound() bool { return p.DaemonSet || p.Mirror || p.Finished }
 
+// Volume is a bound volume of a pod.
+type Volume struct {
+	Name   string               `json:"name"`
+	Driver string               `json:"driver,omitempty"` // CSI; "" = none
+	Nodes  *corev1.NodeSelector `json:"nodes,omitempty"`  // nil: all
+}
+
 // PodBudget is a PodDisruptionBudget.
 type PodBudget struct {
 	Key
@@ -235,4 +246,6 @@ type PodBudget struct {
 	// Allowed is status.disruptionsAllowed; Current whether the status is of this generation.
 	Allowed int32 `json:"allowed"`
 	Current bool  `json:"current"`
+	// UnhealthyPodEvictionPolicy as in the API; "": IfHealthyBudget.
+	UnhealthyPodEvictionPolicy policyv1.UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty"`
 }

@@ -49,7 +49,7 @@ func TestAnyChangeAbandonsThePlan(t *testing.T) {
 		{"no place meanwhile", drifted, func(l *lab, _ *api.Plan) { l.pod("c", 1, "6") }},
 		{"the replacement is taken", replace, func(l *lab, _ *api.Plan) { l.s.Hosts[1].Consumer = "Metal3Machine a/b" }},
 		{"the replacement is dearer", replace, func(l *lab, _ *api.Plan) { l.s.Hosts[1].Price = watts(400) }},
-		{"it fits without", replace, func(l *lab, _ *api.Plan) { l.s.Nodes = append(l.s.Nodes, at("new", has("cpu 8"))) }},
+		{"it fits without", replace, func(l *lab, _ *api.Plan) { l.s.Nodes = append(l.s.Nodes, at("new", has("cpu", "8"))) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := row.from()

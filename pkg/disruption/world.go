@@ -1,10 +1,13 @@
 package disruption
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -13,7 +16,7 @@ import (
 
 // planner makes one plan. It is for one goroutine.
 type planner struct {
-	s    *State
+	s    State // lists are sorted, so that their order has no meaning
 	c    Config
 	now  time.Time
 	ends func() error // of the context: nothing more is simulated once it has one
@@ -60,18 +63,19 @@ type pool struct {
 // newPlanner puts together what is given, and judges each host.
 func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner {
 	p := &planner{
-		s: s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
+		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
 		minutes: s.Throttle.SlotMinutes,
 	}
 	if !(p.minutes > 0 && p.minutes <= maxMinutes) {
 		p.minutes = defaultMinutes
 	}
+	p.sort()
 	for _, c := range p.s.Clusters {
 		if p.away[c.Key] = c.Fault; c.Fault != "" {
 			p.faults = append(p.faults, "cluster "+c.String()+" cannot be read: "+clip(c.Fault))
 		}
 	}
-	p.fits = newClusters(s)
+	p.fits = newClusters(&p.s)
 	p.buildPools()
 	p.buildHosts()
 	slices.Sort(p.faults)
@@ -88,15 +92,38 @@ func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner
 	return p
 }
 
+func (p *planner) sort() {
+	in := func(a, b, x, y Key) int { return cmp.Or(a.compare(b), x.compare(y)) }
+	p.s.Clusters = sorted(p.s.Clusters, func(a, b Cluster) int { return a.compare(b.Key) })
+	p.s.Pools = sorted(p.s.Pools, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.compare(b.Key)) })
+	p.s.Hosts = sorted(p.s.Hosts, func(a, b Host) int { return a.compare(b.Key) })
+	p.s.Nodes = sorted(p.s.Nodes, func(a, b Node) int { return in(a.Cluster, b.Cluster, Key{Name: a.Name}, Key{Name: b.Name}) })
+	p.s.Pods = sorted(p.s.Pods, func(a, b Pod) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
+	p.s.DaemonSets = sorted(p.s.DaemonSets, func(a, b Pod) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
+	p.s.Budgets = sorted(p.s.Budgets, func(a, b PodBudget) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
+}
+
+func sorted[T any](all []T, by func(a, b T) int) []T {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, by)
+	return all
+}
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(strings.Compare(k.Namespace, o.Namespace), strings.Compare(k.Name, o.Name))
+}
+
 func (p *planner) buildPools() {
 	for i := range p.s.Pools {
 		q := &pool{Pool: &p.s.Pools[i], name: poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key)}
+		faults := q.Faults
 		if q.HostSelector != nil {
-			if selector, err := k8slabels.Parse(*q.HostSelector); err == nil {
-				q.selector = selector
+			var err error
+			if q.selector, err = metav1.LabelSelectorAsSelector(q.HostSelector); err != nil {
+				q.selector, faults = nil, append(slices.Clip(faults), "hostSelector: "+err.Error())
 			}
 		}
-		for _, f := range q.Faults {
+		for _, f := range faults {
 			p.faults = append(p.faults, q.name+": "+f)
 		}
 		p.pools[q.name] = q

@@ -15,8 +15,8 @@ const prefix = "ironic-throttle.metal3.io/"
 // TestAnnotationsThatCannotBeRead are as none, and each is named with its rule.
 func TestAnnotationsThatCannotBeRead(t *testing.T) {
 	for name, values := range map[string][]string{
-		"watts-busy": {"", "abc", "-1", "NaN", "Inf", "1e999", "4 00"}, "watts-idle": {"-0.1"},
-		"consolidate-after": {"", "-1s", "30", "never"}, "execute": {"yes"}, "budgets": {"", "{}", "[]"},
+		"watts-busy": {"", "abc", "-1", "NaN", "Inf", "1e999", "4 00"}, "watts-idle": {"-0.1"}, "class": {"", "a b", "-x", strings.Repeat("x", 64)},
+		"consolidate-after": {"", "-1s", "30", "never"}, "execute": {"yes"}, "prepaid": {"true"}, "lease-per-hour": {"3"}, "lease-ends": {"2027-01-31T00:00:00Z"}, "budgets": {"", "{}", "[]"},
 	} {
 		for _, value := range values {
 			meta := fmt.Sprintf("metadata: {namespace: metal3, name: a, annotations: {%s%s: %q}}", prefix, name, value)
@@ -27,7 +27,7 @@ func TestAnnotationsThatCannotBeRead(t *testing.T) {
 			if len(faults) != 1 || !strings.HasPrefix(faults[0], "annotation "+prefix+name+`="`) || len(faults[0]) > 400 {
 				t.Errorf("%s=%q: faults %q", name, value, faults)
 			}
-			if diff := cmp.Diff(disruption.Price{}, h.Price) + cmp.Diff(disruption.PoolPolicy{}, p.Policy); diff != "" || p.Execute {
+			if diff := cmp.Diff(disruption.Price{}, h.Price) + cmp.Diff(disruption.PoolPolicy{}, p.Policy); diff != "" || h.Class != "" || p.Execute {
 				t.Errorf("%s=%q counts: %s", name, value, diff)
 			}
 		}
@@ -37,13 +37,11 @@ func TestAnnotationsThatCannotBeRead(t *testing.T) {
 // TestPoolsOfNodes: which hosts a template chooses, and what its nodes have.
 func TestPoolsOfNodes(t *testing.T) {
 	text := file(t, "fleet.yaml")
-	for operator, want := range map[string]string{
-		"In": "gpu in (old),rack=r1", "notin": "gpu notin (old),rack=r1", `"="`: "gpu=old,rack=r1", "==": "gpu==old,rack=r1", `"!="`: "gpu!=old,rack=r1", "gt": "", "odd": "",
-	} {
+	for operator, want := range map[string]string{"In": "In", "notin": "NotIn", "exists": "Exists", `"!"`: "DoesNotExist", `"="`: "In", "==": "In", `"!="`: "NotIn", "gt": "", "odd": ""} {
 		s := clusterOf(t, strings.Replace(text, "operator: notin", "operator: "+operator, 1)).read(t)
 		got := ""
 		if of := s.Pools[0].HostSelector; of != nil {
-			got = *of
+			got = string(of.MatchExpressions[0].Operator)
 		}
 		if got != want {
 			t.Errorf("%s is %q, want %q", operator, got, want)

@@ -38,6 +38,7 @@ type part struct {
 	nodes   []node
 	pods    []pod
 	budgets []disruption.PodBudget
+	daemons []disruption.Pod
 }
 
 // clusters reads the clusters that hosts are nodes of, and joins their nodes. One that cannot be read keeps nobody from
@@ -107,14 +108,20 @@ func (p *part) rest(ctx context.Context, s *objects.Server) {
 	p.pods = objects.All(ctx, s, "Pod", p.newPod)
 	p.volumes(ctx, s)
 	p.budgets = objects.All(ctx, s, "PodDisruptionBudget", p.newBudget)
+	p.daemons = objects.All(ctx, s, "DaemonSet", p.newDaemon)
+	p.enlarge()
 	p.whole = s.Err == nil
 }
 
 func (p *part) newBudget(of *policyv1.PodDisruptionBudget) disruption.PodBudget {
-	return disruption.PodBudget{
+	b := disruption.PodBudget{
 		Key: keyOf(of), Cluster: p.Key, Selector: of.Spec.Selector,
 		Allowed: of.Status.DisruptionsAllowed, Current: of.Status.ObservedGeneration >= of.Generation,
 	}
+	if of.Spec.UnhealthyPodEvictionPolicy != nil {
+		b.UnhealthyPodEvictionPolicy = *of.Spec.UnhealthyPodEvictionPolicy
+	}
+	return b
 }
 
 // add puts a cluster into the State.
@@ -129,7 +136,7 @@ func (p *part) add(s *disruption.State) {
 	for i := range p.pods {
 		s.Pods = append(s.Pods, p.pods[i].Pod)
 	}
-	s.Budgets = append(s.Budgets, p.budgets...)
+	s.Budgets, s.DaemonSets = append(s.Budgets, p.budgets...), append(s.DaemonSets, p.daemons...)
 }
 
 // node is a Node, with what leads to its host.

@@ -97,16 +97,19 @@ func TestAHostHasTheMachineThatHasIt(t *testing.T) {
 func TestMachines(t *testing.T) {
 	text := file(t, "fleet.yaml")
 	const metadata, set = "kind: Machine, metadata: {name: m-1, ", "{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: ms, controller: true}"
-	nobody := func(m disruption.Machine) bool { return m.Pool == (disruption.Key{}) }
 	for change, is := range map[[2]string]func(disruption.Machine) bool{
 		{metadata, metadata + `labels: {cluster.x-k8s.io/control-plane: ""}, `}:                                                                         func(m disruption.Machine) bool { return m.ControlPlane },
 		{metadata, metadata + `annotations: {cluster.x-k8s.io/paused: ""}, `}:                                                                           func(m disruption.Machine) bool { return m.Paused },
 		{"annotations: {metal3.io/BareMetalHost: metal3/host-1,", `annotations: {cluster.x-k8s.io/paused: "", metal3.io/BareMetalHost: metal3/host-1,`}: func(m disruption.Machine) bool { return m.Paused },
 		{"spec: {clusterName: c, replicas: 3, ", "spec: {paused: true, clusterName: c, replicas: 3, "}:                                                  func(m disruption.Machine) bool { return m.Paused },
 		{metadata, metadata + `deletionTimestamp: "2026-11-24T00:00:00Z", `}:                                                                            func(m disruption.Machine) bool { return m.Deleting },
-		{set, strings.Replace(set, "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1", 1)}:                                                      nobody,
-		{"MachineSet, metadata: {name: ms,", "MachineSet, metadata: {name: gone,"}:                                                                      nobody,
-		{"kind: MachineDeployment, name: md,", "kind: Farm, name: f,"}:                                                                                  nobody,
+		{`Consolidatable, status: "True"`, "Consolidatable, status: Unknown"}:                                                                           func(m disruption.Machine) bool { return !*m.Consolidatable },
+		{"conditions: [{type: Consolidatable", "v1beta2: {}, old: [{type: C"}:                                                                           func(m disruption.Machine) bool { return m.Consolidatable == nil },
+		{set, strings.Replace(set, "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1", 1)}: func(m disruption.Machine) bool {
+			return m.OtherOwner == "MachineSet ms" && m.Pool == (disruption.Key{})
+		},
+		{"MachineSet, metadata: {name: ms,", "MachineSet, metadata: {name: gone,"}: func(m disruption.Machine) bool { return m.Pool == key("ms") && m.PoolKind == disruption.PoolMachineSet },
+		{"kind: MachineDeployment, name: md,", "kind: Farm, name: f,"}:             func(m disruption.Machine) bool { return m.Pool == key("ms") && m.OtherOwner == "Farm f" },
 	} {
 		changed := strings.Replace(text, change[0], change[1], 1)
 		was, got := *host(t, clusterOf(t, text).read(t), "host-1").Machine, *host(t, clusterOf(t, changed).read(t), "host-1").Machine
@@ -136,7 +139,7 @@ func TestWhatIsNotServedIsNotThere(t *testing.T) {
 
 // TestAnErrorEndsTheReading, and a missing right is named with the component that has it.
 func TestAnErrorEndsTheReading(t *testing.T) {
-	for _, kind := range []string{"BareMetalHost", "HostUpdatePolicy", "Machine", "Metal3MachineTemplate", "Node", "Pod", "PersistentVolume", "PodDisruptionBudget"} {
+	for _, kind := range []string{"BareMetalHost", "HostUpdatePolicy", "Machine", "Metal3MachineTemplate", "Node", "Pod", "PersistentVolume", "PodDisruptionBudget", "DaemonSet"} {
 		c := clusterOf(t, file(t, "fleet.yaml"))
 		c.fault = func(asked string) error {
 			if asked == kind {
@@ -184,7 +187,7 @@ func TestPages(t *testing.T) {
 
 func TestNamespaces(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
-	s, err := fleet.New(fleet.Options{Client: c.client, Namespaces: []string{"elsewhere", "metal3"}, Now: time.Now}).Read(t.Context())
+	s, err := fleet.New(fleet.Options{Client: c.client, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
 	if err != nil || len(s.Hosts) != 3 || slices.Contains(c.asked, "BareMetalHost") || !slices.Contains(c.asked, "BareMetalHost elsewhere") {
 		t.Errorf("%v, %d hosts, asked for %v", err, len(s.Hosts), c.asked)
 	}

@@ -2,10 +2,11 @@ package fleet
 
 import (
 	"context"
-	"maps"
 	"strings"
+	"time"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -39,10 +40,13 @@ func newHost(of *objects.Host) host {
 			h.consumer = key
 		}
 	}
-	h.Class = n.of[prefix+"class"]
+	h.Class = valueOr(n, "class", word, "")
 	h.Price = disruption.Price{WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number)}
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
 	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
+	for _, name := range []string{"prepaid", "lease-per-hour", "lease-ends"} {
+		value(n, name, lease)
+	}
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults
 	return h
@@ -67,6 +71,9 @@ func (h *host) image() {
 	switch {
 	case h.pool != nil && h.pool.template != nil:
 		want = h.pool.template.Spec.Template.Spec.Image
+		if h.Machine.TemplateHash != "" && h.Machine.TemplateHash != h.pool.TemplateHash {
+			h.DriftedSince = earliest(h.DriftedSince, h.pool.template.CreationTimestamp.UTC())
+		}
 	case h.Machine == nil && h.of.Spec.Image != nil:
 		want = *h.of.Spec.Image
 	}
@@ -88,13 +95,10 @@ func capacities(hosts []host) {
 		if h.Class == "" || !h.node.Ready || len(h.Capacity) == 0 {
 			continue
 		}
-		if least[h.Class] == nil {
-			least[h.Class] = maps.Clone(h.Capacity)
-		}
-		for name, amount := range least[h.Class] {
-			if has, ok := h.Capacity[name]; ok || !strings.HasPrefix(name, disruption.VolumesOf) {
-				least[h.Class][name] = min(amount, has)
-			}
+		if was, ok := least[h.Class]; ok {
+			least[h.Class] = smaller(was, h.Capacity)
+		} else {
+			least[h.Class] = h.Capacity
 		}
 	}
 	for i := range hosts {
@@ -122,7 +126,7 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		for name, want := range s.Spec.Settings { // a host has a thousand others
 			h.differs("firmware."+name, want.String(), s.Status.Settings[name])
 		}
-		return h
+		return h.changed(s.Status.Conditions)
 	})
 	all(ctx, r, own, "HostFirmwareComponents", func(c *metal3.HostFirmwareComponents) *host {
 		h, applied := of(c), map[string]string{}
@@ -132,7 +136,7 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		for _, u := range c.Spec.Updates {
 			h.differs("firmware.component."+u.Component, u.URL, applied[u.Component])
 		}
-		return h
+		return h.changed(c.Status.Conditions)
 	})
 	all(ctx, r, own, "HostUpdatePolicy", func(p *metal3.HostUpdatePolicy) *host {
 		h := of(p)
@@ -141,4 +145,20 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		h.OnReboot = p.Spec.FirmwareSettings == onReboot || p.Spec.FirmwareUpdates == onReboot
 		return h
 	})
+}
+
+// changed notes since when the firmware is not as it is wanted.
+func (h *host) changed(conditions []metav1.Condition) *host {
+	if c := meta.FindStatusCondition(conditions, "ChangeDetected"); c != nil && c.Status == metav1.ConditionTrue {
+		h.DriftedSince = earliest(h.DriftedSince, c.LastTransitionTime.UTC())
+	}
+	return h
+}
+
+// earliest is the first of the times that are known.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -8,9 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -44,7 +42,7 @@ func newJoin(
 			p := &pools[i]
 			ref := p.of.Spec.Template.Spec.InfrastructureRef
 			if t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
-				p.template, p.Template, p.HostSelector = *t, ref.Name, selectorOf(*t)
+				p.template, p.TemplateHash, p.HostSelector = *t, templateHash(ref.Name), selectorOf(*t)
 			}
 		}
 	}
@@ -69,8 +67,16 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine, sets, d
 	}
 	h.machine, h.Machine, h.DoNotDisrupt = m, newMachine(m, by), h.DoNotDisrupt || objects.Forbids(m)
 	of := h.Machine
-	if h.pool = sets[ownedBy(m, "MachineSet")]; h.pool != nil && objects.Controller(h.pool.of).Kind != "" {
-		h.pool = deployments[ownedBy(h.pool.of, "MachineDeployment")]
+	if of.Pool, of.OtherOwner = ownedBy(m, "MachineSet"); of.Pool == (disruption.Key{}) {
+		return
+	}
+	of.PoolKind, h.pool = disruption.PoolMachineSet, sets[of.Pool]
+	if h.pool == nil {
+		return
+	}
+	var owner disruption.Key
+	if owner, of.OtherOwner = ownedBy(h.pool.of, "MachineDeployment"); owner != (disruption.Key{}) {
+		h.pool = deployments[owner]
 	}
 	if h.pool != nil {
 		of.Pool, of.PoolKind, of.Paused = h.pool.Key, h.pool.Kind, of.Paused || h.pool.paused()
@@ -165,18 +171,35 @@ func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Mach
 		Marked: has(of.Annotations, deleteMark), Paused: objects.Paused(of) || objects.Paused(by),
 	}
 	if kind := by.Annotations[clonedFromKind]; kind == "" || strings.HasPrefix(kind, "Metal3MachineTemplate.") {
-		m.Template = by.Annotations[clonedFromName] // what it says does not change: another name is another template
+		m.TemplateHash = templateHash(by.Annotations[clonedFromName])
+	}
+	for _, c := range slices.Concat(of.Status.Conditions, of.Status.V1Beta2.Conditions) {
+		if c.Type == "Consolidatable" {
+			m.Consolidatable = new(c.Status == metav1.ConditionTrue) // Unknown is no yes
+		}
 	}
 	return m
 }
 
-// ownedBy is the owner of this kind of Cluster API that keeps the object; zero: none does.
-func ownedBy(o metav1.Object, kind string) disruption.Key {
+// ownedBy is the owner of this kind of Cluster API that keeps the object, or the KIND NAME of whatever else does.
+func ownedBy(o metav1.Object, kind string) (owner disruption.Key, other string) {
 	c := objects.Controller(o)
-	if c.Kind != kind || schema.FromAPIVersionAndKind(c.APIVersion, "").Group != objects.MachineGroup {
-		return disruption.Key{}
+	switch {
+	case c.Kind == kind && schema.FromAPIVersionAndKind(c.APIVersion, "").Group == objects.MachineGroup:
+		return disruption.Key{Namespace: o.GetNamespace(), Name: c.Name}, ""
+	case c.Kind != "":
+		return owner, c.Kind + " " + c.Name
 	}
-	return disruption.Key{Namespace: o.GetNamespace(), Name: c.Name}
+	return owner, ""
+}
+
+// templateHash is the name of a template: what it says does not change, another name is another template. The version
+// is that of this rule.
+func templateHash(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "name1-" + name
 }
 
 // pool is a MachineSet or a MachineDeployment.
@@ -207,18 +230,27 @@ func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
 
 func (p *pool) paused() bool { return p.of.Spec.Paused || objects.Paused(p.of) }
 
+// operators are those that the provider knows, in lower case. It knows gt and lt too, which a LabelSelector does not
+// have.
+var operators = map[string]metav1.LabelSelectorOperator{
+	"in": metav1.LabelSelectorOpIn, "=": metav1.LabelSelectorOpIn, "==": metav1.LabelSelectorOpIn,
+	"notin": metav1.LabelSelectorOpNotIn, "!=": metav1.LabelSelectorOpNotIn,
+	"exists": metav1.LabelSelectorOpExists, "!": metav1.LabelSelectorOpDoesNotExist,
+}
+
 // selectorOf is which hosts a template chooses; nil: not known.
-func selectorOf(t *objects.Template) *string {
+func selectorOf(t *objects.Template) *metav1.LabelSelector {
 	of := t.Spec.Template.Spec.HostSelector
-	selector := k8slabels.SelectorFromSet(of.MatchLabels)
+	selector := &metav1.LabelSelector{MatchLabels: of.MatchLabels}
 	for _, e := range of.MatchExpressions {
-		r, err := k8slabels.NewRequirement(e.Key, selection.Operator(strings.ToLower(e.Operator)), e.Values)
-		if err != nil {
+		op, ok := operators[strings.ToLower(e.Operator)]
+		if !ok {
 			return nil
 		}
-		selector = selector.Add(*r)
+		selector.MatchExpressions = append(selector.MatchExpressions,
+			metav1.LabelSelectorRequirement{Key: e.Key, Operator: op, Values: e.Values})
 	}
-	return new(selector.String())
+	return selector
 }
 
 // expect says what a node that the pool makes has: the labels that all its Ready nodes have, and the taints that any of

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	helpers "k8s.io/component-helpers/resource"
@@ -49,6 +53,9 @@ func PodOf(of *corev1.Pod) disruption.Pod {
 	}
 	p.Mirror = p.Mirror || has(of.Annotations, corev1.MirrorPodAnnotationKey)
 	p.Finished = of.Status.Phase == corev1.PodSucceeded || of.Status.Phase == corev1.PodFailed
+	for _, c := range of.Status.Conditions {
+		p.Ready = p.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	}
 	if p.Finished {
 		return p // it needs nothing any more
 	}
@@ -69,20 +76,17 @@ func needs(p *disruption.Pod, of *corev1.Pod) {
 	// As the scheduler counts: a pod whose resize is not done yet has the larger of both sizes.
 	p.Requests = resources(helpers.PodRequests(of, helpers.PodResourcesOptions{UseStatusResources: true}))
 	p.NodeSelector, p.Tolerations = spec.NodeSelector, spec.Tolerations
-	for _, c := range slices.Concat(spec.Containers, spec.InitContainers) {
-		for _, port := range c.Ports {
-			number := port.HostPort
-			if spec.HostNetwork {
-				number = cmp.Or(number, port.ContainerPort)
-			}
-			if number != 0 { // of any address
-				p.Requests[fmt.Sprintf("%s%s/%d", disruption.PortOf, cmp.Or(port.Protocol, corev1.ProtocolTCP), number)] = 1
-			}
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			p.HostPorts = append(p.HostPorts, hostPorts(&containers[i], spec.HostNetwork)...)
 		}
 	}
 	if a := spec.Affinity; a != nil {
 		if a.NodeAffinity != nil {
 			p.NodeAffinity = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		}
+		if a.PodAffinity != nil {
+			p.Affinity = a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		}
 		if a.PodAntiAffinity != nil {
 			p.AntiAffinity = a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
@@ -96,11 +100,8 @@ func needs(p *disruption.Pod, of *corev1.Pod) {
 	p.Unmodelled = unmodelled(spec)
 }
 
-// unmodelled names what a pod requires that no plan simulates.
+// unmodelled names what a pod requires that no plan simulates. Topologies that are not simulated are a matter of the plan.
 func unmodelled(spec *corev1.PodSpec) (words []string) {
-	if a := spec.Affinity; a != nil && a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-		words = append(words, "pod affinity")
-	}
 	if len(spec.ResourceClaims) > 0 {
 		words = append(words, "resource claims")
 	}
@@ -121,6 +122,25 @@ func unmodelled(spec *corev1.PodSpec) (words []string) {
 	return words
 }
 
+// hostPorts are PROTOCOL/ADDRESS/PORT, as TCP//8080; no address is all of them.
+func hostPorts(c *corev1.Container, hostNetwork bool) (all []string) {
+	for _, port := range c.Ports {
+		number := port.HostPort
+		if hostNetwork {
+			number = cmp.Or(number, port.ContainerPort)
+		}
+		if number == 0 {
+			continue
+		}
+		address := port.HostIP
+		if address == "0.0.0.0" || address == "::" {
+			address = ""
+		}
+		all = append(all, fmt.Sprintf("%s/%s/%d", cmp.Or(port.Protocol, corev1.ProtocolTCP), address, number))
+	}
+	return all
+}
+
 func claims(pod string, volumes []corev1.Volume) (names []string) {
 	for i := range volumes {
 		switch v := &volumes[i]; {
@@ -133,20 +153,83 @@ func claims(pod string, volumes []corev1.Volume) (names []string) {
 	return names
 }
 
-// resources are amounts as plans have them.
+// tolerated are the taints that every pod of a DaemonSet tolerates: its controller sees to that.
+var tolerated = []corev1.Taint{
+	{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeDiskPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodePIDPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeNetworkUnavailable, Effect: corev1.TaintEffectNoSchedule}, // where they use the host's network
+}
+
+// newDaemon is the pod that a DaemonSet makes for a node.
+func (p *part) newDaemon(of *appsv1.DaemonSet) disruption.Pod {
+	one := PodOf(&corev1.Pod{ObjectMeta: of.Spec.Template.ObjectMeta, Spec: of.Spec.Template.Spec})
+	one.Key, one.Cluster, one.Owner, one.DaemonSet = keyOf(of), p.Key, "DaemonSet/"+of.Name, true
+	one.Tolerations = slices.Clip(one.Tolerations)
+	for _, t := range tolerated {
+		if t.Key != corev1.TaintNodeNetworkUnavailable || of.Spec.Template.Spec.HostNetwork {
+			one.Tolerations = append(one.Tolerations,
+				corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOpExists, Effect: t.Effect})
+		}
+	}
+	return one
+}
+
+// enlarge raises what DaemonSets request to the most that one of their pods does: something may have changed it since.
+func (p *part) enlarge() {
+	of := by(p.daemons, func(d *disruption.Pod) disruption.Key { return d.Key })
+	for i := range p.pods {
+		name, owned := strings.CutPrefix(p.pods[i].Owner, "DaemonSet/")
+		if d := of[disruption.Key{Namespace: p.pods[i].Namespace, Name: name}]; owned && d != nil {
+			d.Requests = larger(d.Requests, p.pods[i].Requests)
+		}
+	}
+}
+
+// resources are quantities as texts.
 func resources(of corev1.ResourceList) disruption.Resources {
+	if len(of) == 0 {
+		return nil
+	}
 	all := make(disruption.Resources, len(of))
 	for name, q := range of {
-		switch most := disruption.MostAmount; {
-		case q.CmpInt64(most) > 0 || name == corev1.ResourceCPU && q.CmpInt64(most/1000) > 0:
-			all[string(name)] = most
-		case name == corev1.ResourceCPU:
-			all[string(name)] = q.MilliValue()
-		default:
-			all[string(name)] = q.Value()
+		all[string(name)] = q.String()
+	}
+	return all
+}
+
+// larger has of each resource the larger quantity.
+func larger(a, b disruption.Resources) disruption.Resources {
+	all := disruption.Resources{}
+	maps.Copy(all, a)
+	for name, text := range b {
+		if was, ok := all[name]; !ok || less(was, text) {
+			all[name] = text
 		}
 	}
 	return all
+}
+
+// smaller has of each resource the smaller quantity, and none that one of both has not.
+func smaller(a, b disruption.Resources) disruption.Resources {
+	all := disruption.Resources{}
+	for name, text := range a {
+		if other, ok := b[name]; ok {
+			if all[name] = text; less(other, text) {
+				all[name] = other
+			}
+		}
+	}
+	return all
+}
+
+// less compares quantities that Kubernetes wrote.
+func less(a, b string) bool {
+	x, y := resource.MustParse(a), resource.MustParse(b)
+	return x.Cmp(y) < 0
 }
 
 // claim is a PersistentVolumeClaim.
@@ -167,24 +250,18 @@ func newClaim(of *corev1.PersistentVolumeClaim) claim {
 	return c
 }
 
-// volume is a PersistentVolume.
-type volume struct {
-	name, driver string               // CSI; "" = of none
-	nodes        *corev1.NodeSelector // that can reach it; nil: all
-}
-
-func newVolume(of *corev1.PersistentVolume) volume {
-	v := volume{name: of.Name}
+func newVolume(of *corev1.PersistentVolume) disruption.Volume {
+	v := disruption.Volume{Name: of.Name}
 	if of.Spec.CSI != nil {
-		v.driver = of.Spec.CSI.Driver
+		v.Driver = of.Spec.CSI.Driver
 	}
 	if of.Spec.NodeAffinity != nil {
-		v.nodes = of.Spec.NodeAffinity.Required
+		v.Nodes = of.Spec.NodeAffinity.Required
 	}
 	return v
 }
 
-// volumes fills in the volumes of pods, and how many each node takes. Where no pod has a claim, nothing is read.
+// volumes fills in the volumes of pods, and how many more each node takes. Where no pod has a claim, nothing is read.
 func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	users := map[disruption.Key]int{} // of claims
 	for i := range p.pods {
@@ -195,32 +272,28 @@ func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	if len(users) == 0 {
 		return
 	}
-	claims := by(objects.All(ctx, s, "PersistentVolumeClaim", newClaim), func(c *claim) disruption.Key { return c.Key })
-	volumes := by(objects.All(ctx, s, "PersistentVolume", newVolume), func(v *volume) string { return v.name })
+	claims := by(objects.All(ctx, s, "PersistentVolumeClaim", newClaim),
+		func(c *claim) disruption.Key { return c.Key })
+	volumes := by(objects.All(ctx, s, "PersistentVolume", newVolume),
+		func(v *disruption.Volume) string { return v.Name })
 	for i := range p.pods {
-		p.pods[i].attach(claims, volumes, users)
+		attach(&p.pods[i], claims, volumes, users)
 	}
-	nodes := by(p.nodes, func(n *node) string { return n.Name })
-	objects.All(ctx, s, "CSINode", func(of *storagev1.CSINode) *node {
-		for _, d := range of.Spec.Drivers {
-			if n := nodes[of.Name]; n != nil && d.Allocatable != nil && d.Allocatable.Count != nil {
-				n.Allocatable[disruption.VolumesOf+d.Name] = int64(*d.Allocatable.Count)
-			}
-		}
-		return nil
-	})
+	p.left(ctx, s)
 }
 
 // attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.
-func (one *pod) attach(claims map[disruption.Key]*claim, volumes map[string]*volume, users map[disruption.Key]int) {
+func attach(
+	one *pod, bound map[disruption.Key]*claim, known map[string]*disruption.Volume, users map[disruption.Key]int,
+) {
 	for _, name := range one.claims {
 		key := disruption.Key{Namespace: one.Namespace, Name: name}
-		c := claims[key]
+		c := bound[key]
 		if c == nil || c.volume == "" {
 			one.Unmodelled = append(one.Unmodelled, "unbound claim "+name)
 			continue
 		}
-		v := volumes[c.volume]
+		v := known[c.volume]
 		if v == nil {
 			one.Unmodelled = append(one.Unmodelled, "claim "+name+", whose volume "+c.volume+" is not there")
 			continue
@@ -228,11 +301,34 @@ func (one *pod) attach(claims map[disruption.Key]*claim, volumes map[string]*vol
 		if c.alone && users[key] > 1 {
 			one.Unmodelled = append(one.Unmodelled, "claim "+name+", which it shares with another pod at its node")
 		}
-		if v.nodes != nil {
-			one.Volumes = append(one.Volumes, v.nodes)
-		}
-		if v.driver != "" {
-			one.Requests[disruption.VolumesOf+v.driver]++
+		one.Volumes = append(one.Volumes, *v)
+	}
+}
+
+// left counts the volumes that each node can still take.
+func (p *part) left(ctx context.Context, s *objects.Server) {
+	type at struct{ node, driver, volume string }
+	seen, used := map[at]bool{}, map[at]int{}
+	for i := range p.pods {
+		for _, v := range p.pods[i].Volumes {
+			if one := (at{p.pods[i].Node, v.Driver, v.Name}); !seen[one] {
+				seen[one] = true
+				used[at{node: one.node, driver: one.driver}]++
+			}
 		}
 	}
+	nodes := by(p.nodes, func(n *node) string { return n.Name })
+	objects.All(ctx, s, "CSINode", func(of *storagev1.CSINode) *node {
+		n := nodes[of.Name]
+		if n == nil {
+			return nil
+		}
+		n.VolumesLeft = map[string]int{}
+		for _, d := range of.Spec.Drivers {
+			if d.Allocatable != nil && d.Allocatable.Count != nil {
+				n.VolumesLeft[d.Name] = max(0, int(*d.Allocatable.Count)-used[at{node: n.Name, driver: d.Name}])
+			}
+		}
+		return n
+	})
 }

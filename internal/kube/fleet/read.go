@@ -1,6 +1,6 @@
 // Package fleet reads the live objects that a plan of disruptions is made of, and makes a disruption.State of them:
 // BareMetalHosts with their firmware, the Machines, pools and templates of Cluster API and of its provider Metal3, and
-// of each cluster that hosts are nodes of its nodes, pods, disruption budgets and volumes.
+// of each cluster that hosts are nodes of its nodes, pods, disruption budgets, volumes and DaemonSets.
 //
 // It only lists, page by page, and keeps the few fields that count. What cannot be read of the throttle's own cluster is an
 // error. Another cluster has a fault then, and the hosts in it have no node.
@@ -17,13 +17,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Options say what to read. Client and Now are required.
+// Options say what to read. Client is required.
 type Options struct {
 	// Client returns the client of a cluster, the throttle's own for the zero key.
 	Client func(ctx context.Context, of disruption.Key) (client.Client, error)
 	// Namespaces are where BareMetalHosts and Machines are; none: all.
 	Namespaces []string
-	Now        func() time.Time
+	Now        func() time.Time // nil: time.Now
 }
 
 // Reader reads the fleet. It is for one goroutine: it remembers which pods it saw last.
@@ -34,6 +34,9 @@ type Reader struct {
 
 // New returns a Reader. Nothing is sent yet.
 func New(o Options) *Reader {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
@@ -99,6 +102,13 @@ func by[K comparable, T any](all []T, key func(*T) K) map[K]*T {
 	return found
 }
 
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // place is a node of a cluster, and sight which pods were seen there, by their UIDs in the order of lists.
 type (
 	place struct {
@@ -130,9 +140,7 @@ func (r *Reader) look(parts []*part, now time.Time) {
 			if one.Node == "" || one.DaemonSet || one.Mirror { // the latter go with their node
 				continue
 			}
-			if one.came.After(came[one.Node]) {
-				came[one.Node] = one.came
-			}
+			came[one.Node] = latest(came[one.Node], one.came)
 			if !one.Finished { // a finished one that is cleared away was gone before
 				pods[one.Node] += string(one.uid) + " "
 			}
@@ -145,9 +153,7 @@ func (r *Reader) look(parts []*part, now time.Time) {
 				was.changed = now
 			}
 			seen[at] = sight{pods[n.Name], was.changed}
-			if n.LastPodEvent = came[n.Name]; was.changed.After(n.LastPodEvent) {
-				n.LastPodEvent = was.changed
-			}
+			n.LastPodEvent = latest(came[n.Name], was.changed)
 		}
 	}
 	r.last = seen

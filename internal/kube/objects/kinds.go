@@ -96,6 +96,10 @@ type MachineStatus struct {
 	NodeRef struct {
 		Name string `json:"name"`
 	} `json:"nodeRef,omitzero"`
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	V1Beta2    struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"v1beta2,omitzero"`
 }
 
 // HealthCheckSpec is of a MachineHealthCheck.

@@ -1,0 +1,41 @@
+package disruption
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
+
+// readLabels reads what a pod demands of labels of nodes.
+func (s *shape) readLabels(p *Pod) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: p.NodeSelector}}
+	selectors := s.reaches
+	if p.NodeAffinity != nil {
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.NodeAffinity}}
+		selectors = append(slices.Clone(selectors), p.NodeAffinity)
+	}
+	s.demand = nodeaffinity.GetRequiredNodeAffinity(pod)
+	for k := range p.NodeSelector {
+		s.keys = append(s.keys, k)
+	}
+	for _, selector := range selectors {
+		for _, t := range selector.NodeSelectorTerms {
+			for _, e := range slices.Concat(t.MatchExpressions, t.MatchFields) {
+				s.keys = append(s.keys, e.Key)
+			}
+		}
+	}
+}
+
+// selects reports whether the labels of a node are as the shape demands.
+func (s *shape) selects(n *fitNode) bool {
+	ok, err := s.demand.Match(n.object)
+	return ok && err == nil
+}
+
+// guesses reports whether the node does not exist yet, and may get labels that the shape looks at: that it has none is no
+// reason to put a pod there that shuns it.
+func (s *shape) guesses(n *fitNode) bool {
+	return n.made && slices.ContainsFunc(s.keys, func(k string) bool { _, ok := n.Labels[k]; return !ok })
+}
