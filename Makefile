@@ -124,10 +124,9 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it. What takes longest begins first.
 SEARCHES := ./internal/rig/simulate ./internal/rig/play ./pkg/admission ./internal/kube/execute
-# These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
-# This one waits for polls of a real process, two minutes long, and begins first.
-WAITS := ./internal/rig/ways
+# These have no goroutine and no lock, only read files, play the same storms as those, or (ways) compile the product once
+# more, with counters.
+UNRACED := ./internal/rig/ways ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 
@@ -149,13 +148,13 @@ test: ## All tests that need no installed server and no Kustomize, under the rac
 	@$(MAKE) --no-print-directory -j 2 test-searches test-raced
 
 test-searches: $(TESTSUM)
-	$(GOTEST) -vet=off -p 3 $(TESTFLAGS) $(WAITS) $(SEARCHES) $(UNRACED)
+	$(GOTEST) -vet=off -p 3 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
 ifneq ($(RACE),)
 	$(GOTEST) $(RACE) -vet=off -short $(TESTFLAGS) $(SEARCHES)
 endif
 
 test-raced: $(TESTSUM)
-	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(WAITS) $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
+	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
 	  $(GOTEST) $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $$packages
 
 manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not

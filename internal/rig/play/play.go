@@ -42,12 +42,14 @@ type stage struct {
 	killed  bool // and not started since
 	hosts   []*host
 	fail    func(text string)
+	more    map[string]func(string) error
 }
 
-// Run plays a text in a bubble of testing/synctest. What the program keeps is in dir, which must be empty. It
-// returns what was not as it should be, with file, line and time, and the log of the throttle.
-func Run(ctx context.Context, file, text, dir string) (failures []string, log string) {
-	s := &stage{ctx: ctx, began: time.Now()}
+// Run plays a text in a bubble of testing/synctest. What the program keeps is in dir, which must be empty; more are steps
+// with one word that are no part of the language. It returns what was not as it should be, with file, line and time, and
+// the log of the throttle.
+func Run(ctx context.Context, file, text, dir string, more map[string]func(string) error) (failures []string, log string) {
+	s := &stage{ctx: ctx, began: time.Now(), more: more}
 	var now step
 	s.fail = func(text string) {
 		failures = append(failures, fmt.Sprintf("%s:%d at %v: %s\n%s", file, now.line, s.now().Round(time.Millisecond), now.text, text))
@@ -142,12 +144,12 @@ func (s *stage) play(list []string) (err error) {
 		check(s.start())
 	}
 	s.pass(until)
-	if verb != "" {
-		do := steps[verb]
-		if do == nil {
-			wrong("%q is no step", verb)
-		}
+	if do := steps[verb]; do != nil {
 		do(s, w)
+	} else if do := s.more[verb]; do != nil {
+		check(do(w.word("a word")))
+	} else if verb != "" {
+		wrong("%q is no step", verb)
 	}
 	if left := slices.Concat(w.list, w.expect); len(left) > 0 {
 		wrong("%q is one word too many", left[0])

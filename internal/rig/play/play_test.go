@@ -55,7 +55,7 @@ func TestPlays(t *testing.T) {
 func perform(t *testing.T, file, text string) (failures []string, log string) {
 	t.Helper()
 	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) { failures, log = play.Run(t.Context(), file, text, dir) })
+	synctest.Test(t, func(t *testing.T) { failures, log = play.Run(t.Context(), file, text, dir, nil) })
 	return failures, log
 }
 

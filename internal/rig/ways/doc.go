@@ -1,3 +1,3 @@
-// Package ways counts how many functions of the product a request passes: TestWays runs the throttle with coverage
-// counters against a fake Ironic, clears them before the request and reads them after its answer.
+// Package ways counts how many functions of the product a request passes: TestWays plays requests against a throttle
+// with coverage counters, in virtual time, so that nothing else runs meanwhile.
 package ways

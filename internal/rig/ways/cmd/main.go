@@ -1,56 +1,54 @@
-// Command cmd is the throttle as `serve` runs it, for a build with -cover: each line of its stdin is a command, each
-// line of its stdout the answer. It ends with stdin.
+// Command cmd plays the ways through the throttle, for a build with -cover. It leaves the counters of each in a folder
+// of that name, below the one that is its argument.
 package main
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
+	"flag"
 	"os"
+	"path/filepath"
 	"runtime/coverage"
+	"testing"
+	"testing/synctest"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/app"
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/play"
 )
 
+// ways is a play with one step more: `counted NAME` keeps the counters of what ran since the last one.
+const ways = `
+set MAX_CONCURRENT_PROVISIONING_HOSTS=2
+node a1..a3 available
++2m counted start
+ask a1 provision -> granted
+counted granted
+put a2 active -> 202
+counted gated
+ask a3 provision -> full
+counted refused
+ironic a1 deploying agent
++10s ironic a1 active noagent
+status slots.total.occupied == 2
+counted busy
++5s counted poll
+status slots.total.occupied == 1
+`
+
 func main() {
-	if err := run(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	playWays := func(t *testing.T) {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			failures, _ := play.Run(t.Context(), "ways", ways, dir, map[string]func(string) error{"counted": counted})
+			for _, f := range failures {
+				t.Error(f)
+			}
+		})
 	}
+	all := func(string, string) (bool, error) { return true, nil }
+	testing.Main(all, []testing.InternalTest{{Name: "Ways", F: playWays}}, nil, nil)
 }
 
-func run(in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	c, warnings, err := config.Load(config.Sources{})
-	if err != nil {
-		return err
-	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	throttle, err := app.New(ctx, app.Options{Config: c, Warnings: warnings, Log: log})
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- throttle.Run(ctx) }()
-	for lines := bufio.NewScanner(in); err == nil && lines.Scan(); {
-		answer := "done"
-		switch command := lines.Text(); command {
-		case "urls":
-			answer = throttle.Addresses()["api"] + " " + throttle.Addresses()["gateway"]
-		case "clear":
-			err = coverage.ClearCounters()
-		default: // a folder to write the counters to
-			err = errors.Join(coverage.WriteMetaDir(command), coverage.WriteCountersDir(command))
-		}
-		if err == nil {
-			_, err = fmt.Fprintln(out, answer)
-		}
-	}
-	cancel()
-	return errors.Join(err, <-ended)
+// counted is the step of that name.
+func counted(name string) error {
+	dir := filepath.Join(flag.Arg(0), name)
+	return errors.Join(os.Mkdir(dir, 0o700), coverage.WriteMetaDir(dir), coverage.WriteCountersDir(dir), coverage.ClearCounters())
 }
