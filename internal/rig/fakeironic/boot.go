@@ -2,7 +2,6 @@ package fakeironic
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -32,21 +31,6 @@ const (
 	BootShared BootModel = "shared"
 )
 
-// validate reports what is wrong with o, with its value and the rule.
-func (o Overload) validate() error {
-	switch {
-	case o.BootCapacity < 0:
-		return fmt.Errorf("boot-capacity %d: want >= 0", o.BootCapacity)
-	case o.CollapseAbove < 0:
-		return fmt.Errorf("collapse-above %d: want >= 0", o.CollapseAbove)
-	case !(o.CollapseChance >= 0 && o.CollapseChance <= 1):
-		return fmt.Errorf("collapse-chance %v: want 0..1", o.CollapseChance)
-	case o.Model != "" && o.Model != BootCliff && o.Model != BootShared:
-		return fmt.Errorf("boot-model %q: want cliff or shared", o.Model)
-	}
-	return nil
-}
-
 // rate is the speed of each of n boots, 1 is full speed.
 func (o Overload) rate(n int) float64 {
 	switch load := float64(n) / float64(o.BootCapacity); {
@@ -63,8 +47,7 @@ func (o Overload) rate(n int) float64 {
 // whose speed depends on how many boot; a boot ends when that clock has gone on by its work. So every change of speed is
 // exact, and costs nothing per host.
 type bootPool struct {
-	all   []boot // those due first come first
-	lost  int
+	all   []boot  // those due first come first
 	clock float64 // boot-nanoseconds since the start
 	last  int64   // when clock was right
 }

@@ -19,20 +19,16 @@ type Query struct {
 	children bool // nodes with a parent too
 }
 
-// List returns a page and whether it is full, so that another may follow. The error is Ironic's faultstring: unknown
-// marker or sort key.
-func (w *World) List(now time.Time, q Query) (page []ironic.Node, more bool, faultstring string) {
+// List returns a page and whether it is full, so that another may follow. An unknown marker or sort key shows nothing.
+func (w *World) List(now time.Time, q Query) (page []ironic.Node, more bool) {
 	w.Advance(now)
 	w.count(callList)
-	rows, f := w.page(&q)
-	if f != nil {
-		return nil, false, f.text
-	}
+	rows, _ := w.page(&q)
 	page = make([]ironic.Node, len(rows))
 	for i, n := range rows {
 		page[i] = n.public()
 	}
-	return page, len(rows) == q.Limit, ""
+	return page, len(rows) == q.Limit
 }
 
 // page finds the rows of q and sets q.Limit to what counts.

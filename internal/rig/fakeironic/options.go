@@ -135,7 +135,11 @@ func (o *Options) Validate() error {
 		t := ironic.Target(name)
 		bad(from[t] != nil || verbs[t] != "", "fail-targets", name, "want targets of PUT states/provision")
 	}
-	return errors.Join(append(errs, o.Overload.validate())...)
+	boots := o.Overload
+	bad(boots.BootCapacity >= 0, "boot-capacity", boots.BootCapacity, "want >= 0")
+	bad(boots.CollapseAbove >= 0, "collapse-above", boots.CollapseAbove, "want >= 0")
+	bad(boots.CollapseChance >= 0 && boots.CollapseChance <= 1, "collapse-chance", boots.CollapseChance, "want 0..1")
+	return errors.Join(errs...)
 }
 
 var startStates = map[ironic.State]bool{

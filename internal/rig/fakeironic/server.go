@@ -1,17 +1,19 @@
 package fakeironic
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"testing/iotest"
 	"time"
 )
 
@@ -152,19 +154,24 @@ func (s *Server) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // net/http's way to close without an answer
 	}
-	for name, values := range a.header {
-		out.Header()[name] = values
+	if a.write(out); a.half {
+		_ = http.NewResponseController(out).Flush()
+		panic(http.ErrAbortHandler)
 	}
+}
+
+// write writes all of an answer, or half.
+func (a *answer) write(out http.ResponseWriter) {
+	maps.Copy(out.Header(), a.header)
 	if a.status != http.StatusNoContent {
 		out.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	out.WriteHeader(a.status)
+	body := a.body
 	if a.half {
-		_, _ = out.Write(a.body[:len(a.body)/2])
-		_ = http.NewResponseController(out).Flush()
-		panic(http.ErrAbortHandler)
+		body = body[:len(body)/2]
 	}
-	_, _ = out.Write(a.body) // or the client is gone
+	_, _ = out.Write(body) // or the client is gone
 }
 
 // Transport returns a RoundTripper that answers in memory, without sockets or goroutines: it is safe inside
@@ -199,27 +206,19 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	if r.Method == http.MethodHead {
-		a.body = nil
+	out := httptest.NewRecorder()
+	a.write(out)
+	response := out.Result()
+	switch response.Request = r; {
+	case r.Method == http.MethodHead:
+		response.Body = http.NoBody
+	case a.half:
+		response.Body = io.NopCloser(io.MultiReader(response.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
 	}
-	var body io.Reader = bytes.NewReader(a.body)
-	if a.half {
-		body = io.MultiReader(bytes.NewReader(a.body[:len(a.body)/2]), cut{})
-		a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
-	}
-	return &http.Response{
-		Status: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), StatusCode: a.status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: a.header,
-		Body: io.NopCloser(body), ContentLength: int64(len(a.body)), Request: r,
-	}, nil
+	return response, nil
 }
 
-type cut struct{}
-
-func (cut) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-// Serve answers on l until ctx ends, with the API at / and the fake's own handler (Admin) at /fake/. It returns nil after an
-// orderly end.
+// Serve answers on l until ctx ends, with the API at / and the fake's own handler (Admin) at /fake/.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	admin := s.Admin()
 	server := &http.Server{
@@ -232,21 +231,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, WriteTimeout: 5 * time.Minute,
 	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	select {
-	case err := <-done:
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // nobody needs an answer any more
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("fake ironic: serve: %w", err)
-	case <-ctx.Done():
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	err := server.Shutdown(end)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // somebody waits in a slow answer
-	}
-	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return nil
 }

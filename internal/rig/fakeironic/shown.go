@@ -33,38 +33,6 @@ var since = map[string]int{
 // stateFields are those of GET states.
 var stateFields = []string{"last_error", "power_state", "provision_state", "target_power_state", "target_provision_state", "provision_updated_at"}
 
-// shown is what the fields show that a node has beside those that users set.
-var shown = map[string]func(*node) any{
-	"uuid":                   func(n *node) any { return n.uuid },
-	"name":                   func(n *node) any { return text(n.name) },
-	"driver":                 func(n *node) any { return n.driver },
-	"conductor_group":        func(n *node) any { return n.group },
-	"boot_interface":         func(n *node) any { return n.boot },
-	"instance_uuid":          func(n *node) any { return text(n.instance) },
-	"target_provision_state": func(n *node) any { return text(string(n.target)) },
-	"provision_updated_at":   func(n *node) any { return text(isoTime(n.provUpdated, "+00:00")) },
-	"updated_at":             func(n *node) any { return text(isoTime(n.updated, "+00:00")) },
-	"created_at":             func(n *node) any { return text(isoTime(n.created, "+00:00")) },
-	"last_error":             func(n *node) any { return text(n.lastError) },
-	"fault":                  func(n *node) any { return text(n.fault) },
-	"maintenance":            func(n *node) any { return n.maintenance },
-	"maintenance_reason":     func(n *node) any { return text(n.reason) },
-	"power_state":            func(n *node) any { return text(n.power) },
-	"reservation":            func(n *node) any { return text(n.holder()) },
-	"driver_internal_info":   func(n *node) any { return n.internal() },
-}
-
-// value is what a field of n shows.
-func (c *call) value(n *node, field string) any {
-	if field == "provision_state" {
-		return c.state(n)
-	}
-	if get := shown[field]; get != nil {
-		return get(n)
-	}
-	return n.setting(field)
-}
-
 // setting is a field that users set.
 func (n *node) setting(field string) any {
 	raw, set := n.rest[field]
@@ -107,10 +75,23 @@ func (c *call) state(n *node) any {
 	return string(n.state)
 }
 
+// members are these fields of n.
 func (c *call) members(n *node, fields []string) object {
+	own := map[string]any{
+		"uuid": n.uuid, "name": text(n.name), "driver": n.driver, "conductor_group": n.group, "boot_interface": n.boot,
+		"instance_uuid": text(n.instance), "provision_state": c.state(n), "target_provision_state": text(string(n.target)),
+		"provision_updated_at": text(isoTime(n.provUpdated, "+00:00")), "updated_at": text(isoTime(n.updated, "+00:00")),
+		"created_at": text(isoTime(n.created, "+00:00")), "last_error": text(n.lastError), "fault": text(n.fault),
+		"maintenance": n.maintenance, "maintenance_reason": text(n.reason), "power_state": text(n.power),
+		"reservation": text(n.holder()), "driver_internal_info": n.internal(),
+	}
 	all := make(object, 0, len(fields)+1)
 	for _, field := range fields {
-		all = append(all, member{field, c.value(n, field)})
+		value, is := own[field]
+		if !is {
+			value = n.setting(field)
+		}
+		all = append(all, member{field, value})
 	}
 	return all
 }

@@ -36,16 +36,15 @@ type Requests struct {
 
 // ledger keeps the truth.
 type ledger struct {
-	working, peak, limit               int
-	last, over                         int64
-	started, finished, failed, aborted int
-	watch                              func(at time.Time, uuid string, works bool)
+	Truth
+	last  int64 // when it was true
+	watch func(at time.Time, uuid string, works bool)
 }
 
 // advance counts the time until now with what works since the last change.
 func (l *ledger) advance(now int64) {
-	if l.limit > 0 && l.working > l.limit {
-		l.over += now - l.last
+	if l.Limit > 0 && l.Working > l.Limit {
+		l.OverLimit += time.Duration(now - l.last)
 	}
 	l.last = now
 }
@@ -57,23 +56,18 @@ func (l *ledger) move(n *node, now int64, works bool) {
 		l.watch(time.Unix(0, now), n.uuid, works)
 	}
 	if works {
-		l.working++
-		l.peak = max(l.peak, l.working)
+		l.Working++
+		l.PeakWorking = max(l.PeakWorking, l.Working)
 	} else {
-		l.working--
+		l.Working--
 	}
 }
 
 // Truth returns the truth at now.
 func (w *World) Truth(now time.Time) Truth {
 	w.Advance(now)
-	l := &w.truth
-	return Truth{
-		Working: l.working, PeakWorking: l.peak, Limit: l.limit,
-		Booting: len(w.boots.all), LostBoots: w.boots.lost, OverLimit: time.Duration(l.over),
-		Started: l.started, Finished: l.finished, Failed: l.failed, Aborted: l.aborted,
-		Requests: w.calls,
-	}
+	w.truth.Booting = len(w.boots.all)
+	return w.truth.Truth
 }
 
 // Failures tells how many works of a host have failed.
@@ -114,13 +108,14 @@ const (
 )
 
 func (w *World) count(k callKind) {
-	w.calls.All++
+	calls := &w.truth.Requests
+	calls.All++
 	switch k {
 	case callList:
-		w.calls.Lists++
+		calls.Lists++
 	case callNode:
-		w.calls.Nodes++
+		calls.Nodes++
 	case callPut:
-		w.calls.Puts++
+		calls.Puts++
 	}
 }

@@ -23,7 +23,7 @@ func (w *World) begin(n *node, verb, target ironic.Target) {
 		n.work.failAt = n.draw.Intn(len(n.work.steps))
 	}
 	if n.work.busy {
-		w.truth.started++
+		w.truth.Started++
 		w.trip(n)
 	}
 	w.enter(n)
@@ -42,7 +42,7 @@ func (w *World) trip(n *node) {
 // drop forgets a work that another verb takes the place of.
 func (w *World) drop(n *node) {
 	if n.work != nil && n.work.busy {
-		w.truth.aborted++
+		w.truth.Aborted++
 	}
 	n.work = nil
 }
@@ -84,7 +84,7 @@ func (w *World) enterBoot(n *node, s step) {
 	lost := n.fate.never || w.defective(n, DefectRack) ||
 		o.CollapseAbove > 0 && len(w.boots.all) >= o.CollapseAbove && n.draw.Chance(o.CollapseChance)
 	if lost {
-		w.boots.lost++
+		w.truth.LostBoots++
 		return
 	}
 	w.boots.enter(n, w.now, w.scaled(s.hold), o)
@@ -109,7 +109,7 @@ func (w *World) endStep(n *node) {
 	}
 	n.work = nil
 	if job.busy {
-		w.truth.finished++
+		w.truth.Finished++
 	}
 	n.inventory = n.inventory || job.verb == ironic.TargetInspect
 	w.setState(n, job.goal)
@@ -124,7 +124,7 @@ func (w *World) endStep(n *node) {
 // fail ends the work of n in the state that Ironic leaves it in.
 func (w *World) fail(n *node, text string) {
 	if n.work != nil && n.work.busy {
-		w.truth.failed++
+		w.truth.Failed++
 		n.failures++
 	}
 	w.leave(n, text)
@@ -158,7 +158,7 @@ func (w *World) timeout(n *node) {
 		return
 	}
 	if n.booting {
-		w.boots.lost++
+		w.truth.LostBoots++
 	}
 	w.fail(n, "Timeout reached while waiting for callback for node "+n.uuid)
 }
@@ -173,7 +173,7 @@ func failText(n *node) string {
 // abort ends a wait state on request.
 func (w *World) abort(n *node) {
 	if n.work != nil && n.work.busy {
-		w.truth.aborted++
+		w.truth.Aborted++
 	}
 	w.leave(n, "By request, the "+strings.TrimSuffix(string(n.state), " wait")+" operation was aborted")
 	w.wipeAgent(n)

@@ -31,7 +31,6 @@ type World struct {
 	defects []Defect
 
 	truth ledger
-	calls Requests
 }
 
 // NewWorld makes a world with its fleet, at the time now.
@@ -44,7 +43,7 @@ func NewWorld(o Options, now time.Time) (*World, error) {
 		byUUID: map[string]*node{}, byName: map[string]*node{}, down: make([]conductorDown, o.Conductors),
 	}
 	w.boots.last = w.now
-	w.truth = ledger{limit: o.Limit, last: w.now}
+	w.truth = ledger{Truth: Truth{Limit: o.Limit}, last: w.now}
 	w.nodes = make([]*node, 0, o.Fleet.Nodes)
 	for i := range o.Fleet.Nodes {
 		w.addFleetNode(i)
@@ -132,19 +131,13 @@ func (w *World) move(n *node, was, is bool) {
 	if was == is {
 		return
 	}
-	i := search(w.busy, n.id)
+	i, _ := slices.BinarySearchFunc(w.busy, n.id, func(n *node, id int64) int { return cmp.Compare(n.id, id) })
 	if is {
 		w.busy = slices.Insert(w.busy, i, n)
 	} else {
 		w.busy = slices.Delete(w.busy, i, i+1)
 	}
 	w.truth.move(n, w.now, is)
-}
-
-// search is where the first row with at least that id is.
-func search(rows []*node, id int64) int {
-	i, _ := slices.BinarySearchFunc(rows, id, func(n *node, id int64) int { return cmp.Compare(n.id, id) })
-	return i
 }
 
 // stamp is now by the clock of the node's conductor.

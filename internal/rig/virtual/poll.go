@@ -65,7 +65,7 @@ var errAway = errors.New("ironic cannot be reached")
 
 // newest reads the nodes that changed last.
 func (p *Poll) newest() {
-	page, more, _ := p.World.List(p.Now(), fakeironic.Query{SortKey: "provision_updated_at", Desc: true, Limit: p.Page})
+	page, more := p.World.List(p.Now(), fakeironic.Query{SortKey: "provision_updated_at", Desc: true, Limit: p.Page})
 	p.show(page)
 	listed, whole := p.resync.Due(p.begun, page, !more, p.View.Whole(p.begun))
 	p.observed.Listed, p.observed.Whole = listed || !more, whole || !more
@@ -91,7 +91,7 @@ func (p *Poll) show(nodes []ironic.Node) {
 
 // list reads a page of a list.
 func (p *Poll) list() {
-	nodes, more, _ := p.World.List(p.Now(), fakeironic.Query{State: p.lists[0], Marker: p.marker})
+	nodes, more := p.World.List(p.Now(), fakeironic.Query{State: p.lists[0], Marker: p.marker})
 	p.show(nodes)
 	if p.marker = ""; more {
 		p.marker = nodes[len(nodes)-1].UUID
