@@ -58,7 +58,7 @@ func newStage(t *testing.T, hosts int, timings Timings) *stage {
 		t.Fatal(err)
 	}
 	st.ironic = fakeironic.NewServer(world, time.Now)
-	opt := Options{Workers: 2, Ironic: NewClient("http://ironic.test/v1", st), Timings: timings, Speed: 1, Seed: 1, MaxProvisioningRetries: 5, Capacity: st.capacity}
+	opt := Options{Workers: 2, Ironic: NewClient("http://ironic.test/v1", st), Timings: timings, Speed: 1, Seed: 1, Capacity: st.capacity}
 	for i := range hosts {
 		opt.Hosts = append(opt.Hosts, Host{Namespace: "ns-01", Name: fmt.Sprintf("host-%05d", i+1)})
 	}

@@ -20,15 +20,16 @@ type Options struct {
 	Hosts    []Host   // each with a name of its own
 	Workers  int      // BMO_CONCURRENCY: hosts reconciled at once
 	Ironic   *Client  // where the nodes are
-	Capacity Capacity // asked before work starts
+	Capacity Capacity // asked before work starts; nil always says yes
 	Timings  Timings
 	Speed    float64 // divides all Timings; 60 plays a minute in a second
 	Seed     uint64  // decides what is drawn; each host draws from a stream of its own
-
-	// MaxProvisioningRetries is the provisioningFailCount at which a host is
-	// given up; 0 is never.
-	MaxProvisioningRetries int
 }
+
+// Capacity is the rule that is asked before a host starts work. It is called by
+// all workers at once. An error is a reconcile error: the host comes back after
+// a growing time.
+type Capacity func(ctx context.Context, ask api.Ask) (bool, error)
 
 // Host is one BareMetalHost, on which an image is wanted.
 type Host struct{ Namespace, Name string }
@@ -108,9 +109,7 @@ func (o *Operator) handle(ctx context.Context, q queue, i int) {
 	o.mu.Lock()
 	r := &pass{o: o, host: obj.HostStatus}
 	o.mu.Unlock()
-	r.Reconcile = Reconcile{
-		Status: &r.host.Status, Timings: &o.opt.Timings, MaxRetries: o.opt.MaxProvisioningRetries, Draw: &obj.draw,
-	}
+	r.Reconcile = Reconcile{Status: &r.host.Status, Timings: &o.opt.Timings, Draw: &obj.draw}
 	var then Step
 	err := o.ready(ctx)
 	if err == nil {
@@ -194,6 +193,9 @@ func (r *pass) run(ctx context.Context) (step Step, err error) {
 
 // ask asks the capacity rule, with the state that the host is in.
 func (r *pass) ask(ctx context.Context, s Step) (Step, error) {
+	if r.o.opt.Capacity == nil {
+		return r.Answered(s, true), nil
+	}
 	yes, err := r.o.opt.Capacity(ctx, api.Ask{
 		Namespace: r.host.Namespace, Name: r.host.Name, NodeUUID: r.host.NodeUUID, Op: s.Op, BMHState: r.State,
 		ErrorCount: r.ErrorCount, ProvisioningFailCount: r.ProvisioningFailCount,

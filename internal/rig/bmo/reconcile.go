@@ -12,10 +12,9 @@ import (
 // belongs to each step what comes after it.
 type Reconcile struct {
 	*Status
-	Timings    *Timings
-	MaxRetries int // the ProvisioningFailCount at which a host is given up; 0 is never
-	Draw       *draw.Stream
-	Now        time.Time // moves on with the steps
+	Timings *Timings
+	Draw    *draw.Stream
+	Now     time.Time // moves on with the steps
 }
 
 // Do is what is to be done next.

@@ -87,6 +87,9 @@ func (r *Reconcile) provision(n Node) Step {
 	return r.watch(n.State)
 }
 
+// maxRetries is the ProvisioningFailCount at which a host is given up (--max-provisioning-retries).
+const maxRetries = 5
+
 // provisionFailed counts the failure once; after its back-off the host is
 // deprovisioned and so tried again, until it has failed too often.
 func (r *Reconcile) provisionFailed() Step {
@@ -95,7 +98,7 @@ func (r *Reconcile) provisionFailed() Step {
 	}
 	r.ProvisioningFailCount++
 	step := r.fail()
-	if r.MaxRetries > 0 && r.ProvisioningFailCount >= r.MaxRetries {
+	if r.ProvisioningFailCount >= maxRetries {
 		r.GaveUp, r.WaitingSince = true, time.Time{}
 		return Step{Do: Rest}
 	}

@@ -14,12 +14,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Output is where a demo speaks to. The summary goes to Stdout, all progress to Stderr.
-type Output struct {
-	Stdout, Stderr io.Writer
-	JSON           bool // the summary is one JSON object
-}
-
 // Summary is what a storm came to.
 type Summary struct {
 	simulate.Summary
@@ -31,12 +25,10 @@ const (
 	lineEvery = 3 * time.Second        // between two lines of progress, real
 )
 
-// Run plays the storm and prints its summary. Errors are a wrong option, or a part that broke; a limit that did not
-// hold is not one, see Summary.Exceeded. A ctx that ends early ends the storm with the summary so far.
-func Run(ctx context.Context, o Options, out Output) (Summary, error) {
-	if err := o.Validate(); err != nil {
-		return Summary{}, err
-	}
+// Run plays the storm of valid options and prints its summary to Stdout, all progress to Stderr. An error is a part that
+// broke; a limit that did not hold is none, see Summary.Exceeded. A ctx that ends early ends the storm with the summary
+// so far.
+func Run(ctx context.Context, o Options, out simulate.Output) (Summary, error) {
 	o = o.usual()
 	fmt.Fprintf(out.Stderr, "demo:     starts a fake Ironic with %d nodes, a fake BMO, and what decides; "+
 		"an hour of the storm takes about %s\n", o.Hosts, time.Duration(float64(time.Hour)/o.Speed).Round(time.Second))
@@ -48,7 +40,7 @@ func Run(ctx context.Context, o Options, out Output) (Summary, error) {
 	return sum, errors.Join(err, s.close())
 }
 
-func play(ctx context.Context, s *stage, out Output) (Summary, error) {
+func play(ctx context.Context, s *stage, out simulate.Output) (Summary, error) {
 	if _, err := io.WriteString(out.Stderr, s.announcement()); err != nil {
 		return Summary{}, err
 	}
@@ -137,7 +129,7 @@ func (s *stage) announcement() string {
 }
 
 // print writes the summary as a table for people, or as JSON.
-func (s Summary) print(out Output) error {
+func (s Summary) print(out simulate.Output) error {
 	if out.JSON {
 		return json.NewEncoder(out.Stdout).Encode(s)
 	}

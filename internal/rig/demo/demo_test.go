@@ -58,7 +58,7 @@ func TestTheLimitHolds(t *testing.T) {
 			o := DefaultOptions()
 			o.Hosts, o.Limit, o.Failing, o.Speed, o.Via = 10, 3, 0.1, maxSpeed, via
 			var out, progress screen
-			sum, err := Run(t.Context(), o, Output{Stdout: &out, Stderr: &progress, JSON: true})
+			sum, err := Run(t.Context(), o, simulate.Output{Stdout: &out, Stderr: &progress, JSON: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,11 +88,11 @@ func TestKeptAndInterrupted(t *testing.T) {
 	o.Hosts, o.Tenants, o.Failing, o.Keep, o.Speed = 1, 1, 0, true, maxSpeed
 	ctx, progress := interrupt(t, func(text string) bool { return strings.Contains(text, "everything runs on") })
 	var out screen
-	if sum, err := Run(ctx, o, Output{Stdout: &out, Stderr: progress}); err != nil || sum.Interrupted || out.String() == "" {
+	if sum, err := Run(ctx, o, simulate.Output{Stdout: &out, Stderr: progress}); err != nil || sum.Interrupted || out.String() == "" {
 		t.Errorf("%v, %+v, printed\n%s", err, sum, out.String())
 	}
 	ctx, progress = interrupt(t, func(text string) bool { return strings.Contains(text, "throttle: ") })
-	if _, err := Run(ctx, DefaultOptions(), Output{Stdout: io.Discard, Stderr: progress}); err == nil || !strings.Contains(err.Error(), "interrupted") {
+	if _, err := Run(ctx, DefaultOptions(), simulate.Output{Stdout: io.Discard, Stderr: progress}); err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("before the storm: %v", err)
 	}
 }

@@ -63,39 +63,27 @@ func clock(begin time.Time, speed float64) func() time.Time {
 	return func() time.Time { return begin.Add(time.Duration(float64(time.Since(begin)) * speed)) }
 }
 
+// newOperator is an operator that asks the throttle before it acts, or by gateway knows nothing of it.
 func (s *stage) newOperator(hosts []bmo.Host) error {
-	client := bmo.NewClient(s.endpoint(), nil)
-	s.idle = append(s.idle, client.CloseIdleConnections)
-	rule, err := s.rule()
-	if err != nil {
-		return err
+	endpoint, rule := s.app.Addresses()["gateway"], bmo.Capacity(nil)
+	if s.opt.Via == simulate.ViaCheck {
+		asker, err := api.NewClient(s.app.Addresses()["api"], api.Options{})
+		if err != nil {
+			return err
+		}
+		s.idle = append(s.idle, asker.CloseIdleConnections)
+		endpoint, rule = s.url, func(ctx context.Context, ask api.Ask) (bool, error) {
+			answer, err := asker.IsReady(ctx, ask)
+			return err == nil && answer.Ready, nil // without an answer it is a no
+		}
 	}
+	client := bmo.NewClient(endpoint, nil)
+	s.idle = append(s.idle, client.CloseIdleConnections)
 	s.bmo = bmo.New(bmo.Options{
 		Hosts: hosts, Workers: s.opt.Workers, Timings: timings(s.opt.Via), Speed: s.opt.Speed, Seed: s.opt.Seed,
-		MaxProvisioningRetries: 5, Ironic: client, Capacity: rule,
+		Ironic: client, Capacity: rule,
 	})
 	return nil
-}
-
-// endpoint is IRONIC_ENDPOINT of the operator.
-func (s *stage) endpoint() string {
-	if s.opt.Via == simulate.ViaGateway {
-		return s.app.Addresses()["gateway"]
-	}
-	return s.url
-}
-
-// rule is what the operator asks before it acts: the throttle, or behind the gateway nobody.
-func (s *stage) rule() (bmo.Capacity, error) {
-	if s.opt.Via == simulate.ViaGateway {
-		return func(context.Context, api.Ask) (bool, error) { return true, nil }, nil
-	}
-	asker, err := api.NewClient(s.app.Addresses()["api"], api.Options{})
-	if err != nil {
-		return nil, err
-	}
-	s.idle = append(s.idle, asker.CloseIdleConnections)
-	return bmo.Throttle(asker), nil
 }
 
 // ready waits until the throttle has looked round after its start and gives

@@ -39,9 +39,7 @@ func (p *process) demoCommand() *cobra.Command {
 			}
 			o.Version = cli.Version()
 			debug.SetGCPercent(demoGCPercent)
-			summary, err := demo.Run(cmd.Context(), o, demo.Output{
-				Stdout: p.Stdout, Stderr: p.Stderr, JSON: p.JSON,
-			})
+			summary, err := demo.Run(cmd.Context(), o, p.output())
 			switch {
 			case err != nil:
 				return cli.Exit(cli.No, err)

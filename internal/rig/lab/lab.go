@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
 const rootHelp = `ironic-throttle-lab tries ironic-throttle out without hardware, Ironic or cluster: storms
@@ -29,6 +30,10 @@ func Main() int { return cli.Run(Root) }
 
 // process is what the commands see of the process that they run in.
 type process struct{ *cli.Process }
+
+func (p *process) output() simulate.Output {
+	return simulate.Output{Stdout: p.Stdout, Stderr: p.Stderr, JSON: p.JSON}
+}
 
 // Root is the command of the program.
 func Root(c *cli.Process) *cobra.Command {

@@ -51,9 +51,7 @@ func (p *process) simulateCommand() *cobra.Command {
 			if err := g.Validate(); err != nil {
 				return err
 			}
-			results, err := g.Run(cmd.Context(), simulate.Output{
-				Stdout: p.Stdout, Stderr: p.Stderr, JSON: p.JSON,
-			})
+			results, err := g.Run(cmd.Context(), p.output())
 			switch {
 			case err != nil:
 				return cli.Exit(cli.No, err)

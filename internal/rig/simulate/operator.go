@@ -20,8 +20,6 @@ var (
 )
 
 const (
-	giveUpAfter = 5 // provisioningFailCount (--max-provisioning-retries)
-
 	listBase    = 20 * time.Millisecond // of a full list of nodes
 	listPerNode = 200 * time.Microsecond
 	pageNodes   = 1000 // what BMO's own check sees
@@ -97,7 +95,7 @@ func (s *sim) reconcile(i int) {
 
 // decide lets the model of the operator go on with h, and the meter see what that changes.
 func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step) {
-	r := &bmo.Reconcile{Status: &h.Status, Timings: &s.bmo.timings, MaxRetries: giveUpAfter, Draw: &h.draw, Now: s.clock}
+	r := &bmo.Reconcile{Status: &h.Status, Timings: &s.bmo.timings, Draw: &h.draw, Now: s.clock}
 	s.meter.change(h, func() { step = goOn(r) })
 	if h.through() {
 		s.done++
