@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
@@ -23,7 +22,7 @@ import (
 // nginxConf is the proxy that the gateway is measured against, with settings that make nginx fast: connections are kept
 // on both sides and nothing is logged.
 const nginxConf = `
-daemon off; pid DIR/pid; worker_processes 2;
+daemon off; master_process off; pid DIR/pid;
 events { worker_connections 1024; }
 http {
   access_log off; keepalive_requests 1000000000;
@@ -54,7 +53,6 @@ func serveNginx(tb testing.TB, upstream string) string {
 	}
 	_, log := child.Run(tb, child.Command{
 		Name: "/usr/sbin/nginx", Args: []string{"-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", file},
-		Death: syscall.SIGTERM, // kill -9 would leave the workers
 	})
 	await(tb, "nginx", func() bool {
 		c, err := new(net.Dialer).DialContext(tb.Context(), "tcp", address)

@@ -27,8 +27,8 @@ var binary, labBinary string
 type built struct{ *testing.M }
 
 func (b built) Run() int {
-	for program, build := range map[*string]func() (string, func(), error){&binary: child.BuildProduct, &labBinary: child.BuildLab} {
-		path, remove, err := build()
+	for program, name := range map[*string]string{&binary: "ironic-throttle", &labBinary: "ironic-throttle-lab"} {
+		path, remove, err := child.Build(name)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

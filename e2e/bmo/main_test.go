@@ -32,7 +32,7 @@ var (
 type prepared struct{ *testing.M }
 
 func (p prepared) Run() int {
-	program, remove, err := child.BuildProduct()
+	program, remove, err := child.Build("ironic-throttle")
 	if err == nil {
 		defer remove()
 		product = program

@@ -113,20 +113,14 @@ func raise(t *testing.T, asks bool) *storm {
 	for i := range hostsOfAStorm {
 		s.hosts = append(s.hosts, host{s.namespaces[min(1, i/(hostsOfAStorm*2/3))], fmt.Sprintf("host-%03d", i)})
 	}
-	span := func(least, most float64) realironic.Span {
-		return realironic.Span{Least: time.Duration(least * float64(time.Second)), Most: time.Duration(most * float64(time.Second))}
-	}
-	hardware := realironic.Hardware{Inspect: span(3, 5), Clean: span(1.5, 2.5), Deploy: span(5, 6.5)}
 	var err error
-	if s.ironic, err = realironic.Start(t.Context(), realironic.Options{Root: realironic.Chroot(), Hardware: &hardware}); err != nil {
+	if s.ironic, err = realironic.Start(t.Context(), realironic.Options{Root: realironic.Chroot(), Pretend: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.ironic.Stop)
 	t.Cleanup(func() {
-		for _, log := range []string{"api.log", "conductor.log"} {
-			if t.Failed() {
-				t.Logf("Ironic's %s:\n%s", log, child.TailFile(filepath.Join(s.ironic.Dir, log)))
-			}
+		if t.Failed() {
+			t.Logf("Ironic's log:\n%s", s.ironic.Logs())
 		}
 	})
 	if s.truth, err = s.ironic.WatchTruth(t.Context()); err != nil {

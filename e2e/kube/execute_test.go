@@ -44,7 +44,7 @@ func (r *released) frees(_ context.Context, host string) bool {
 		if r.works(p, r.real[2], "active") {
 			r.Errorf("work began beyond the limit")
 		}
-		if code, body := p.put(planned, "deleted"); code == http.StatusConflict && strings.Contains(body, "planned work") && strings.Contains(body, "/real-2") {
+		if code, body := p.Put(planned, "deleted"); code == http.StatusConflict && strings.Contains(body, "planned work") && strings.Contains(body, "/real-2") {
 			r.yields++
 			r.kill(p)
 		} else if code < http.StatusBadRequest {
@@ -65,7 +65,7 @@ func (r *released) works(p *throttle, node, target string) bool {
 		return is
 	}
 	if still() {
-		p.put(node, target)
+		p.Put(node, target)
 	}
 	return !still()
 }

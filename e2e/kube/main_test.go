@@ -47,7 +47,7 @@ var binary string
 type prepared struct{ *testing.M }
 
 func (p prepared) Run() int {
-	program, remove, err := child.BuildProduct()
+	program, remove, err := child.Build("ironic-throttle")
 	if err == nil {
 		defer remove()
 		binary = program
@@ -55,7 +55,7 @@ func (p prepared) Run() int {
 	}
 	if err == nil {
 		defer cluster.Stop()
-		err = cluster.InstallCRDs(context.Background(), "")
+		err = cluster.InstallCRDs(context.Background(), "../../testdata/kube")
 	}
 	flag.Parse()
 	if err == nil {
@@ -104,7 +104,6 @@ func clustered(ironicURL, kubeconfig, namespace string) settings {
 type throttle struct {
 	*testing.T
 	*child.Throttle
-	at struct{ API, Health, Metrics, Gateway string }
 }
 
 // serve starts the product; it ends with the test at the latest.
@@ -114,13 +113,8 @@ func serve(t *testing.T, s settings) *throttle {
 	for name, value := range s {
 		environment = append(environment, name+"="+value)
 	}
-	p := &throttle{T: t, Throttle: child.ServeThrottle(t, binary, environment...)}
-	p.at = p.At
-	return p
+	return &throttle{T: t, Throttle: child.ServeThrottle(t, binary, environment...)}
 }
-
-// put sends a host's work to Ironic, through the gateway.
-func (p *throttle) put(uuid, target string) (code int, body string) { return p.Put(uuid, target) }
 
 // await asks until done says yes, for some minutes at most.
 func await(t *testing.T, what string, done func() bool, last func() string) {

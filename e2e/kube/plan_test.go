@@ -24,7 +24,7 @@ func (p *throttle) run(args ...string) (out, said string, code int) {
 	p.Helper()
 	cmd := exec.CommandContext(p.Context(), binary, args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = child.ProductEnvironment("IRONIC_THROTTLE_URL="+p.at.API), &stdout, &stderr
+	cmd.Env, cmd.Stdout, cmd.Stderr = child.ProductEnvironment("IRONIC_THROTTLE_URL="+p.At.API), &stdout, &stderr
 	err := cmd.Run()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		p.Fatal(err)

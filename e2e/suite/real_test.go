@@ -16,7 +16,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -39,9 +38,6 @@ func (b database) RestartConductor(ctx context.Context) error {
 // start starts a real Ironic; it ends with the test.
 func start(t *testing.T, o realironic.Options) *realironic.Ironic {
 	t.Helper()
-	if err := realironic.Installed(o); errors.Is(err, realironic.ErrNotInstalled) {
-		t.Skipf("make system: %v", err)
-	}
 	i, err := realironic.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +98,7 @@ func TestIronic29ThroughTheGateway(t *testing.T) {
 // gateway starts the product in front of an Ironic, and waits until it decides.
 func gateway(t *testing.T, i *realironic.Ironic) (url string, client *http.Client, ca string) {
 	t.Helper()
-	product, remove, err := child.BuildProduct()
+	product, remove, err := child.Build("ironic-throttle")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,21 +113,10 @@ func gateway(t *testing.T, i *realironic.Ironic) (url string, client *http.Clien
 		os.WriteFile(filepath.Join(login, "password"), []byte(i.Password), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	var at struct{ API, Gateway string }
-	_, log := child.Serve(t, child.Command{Name: product, Args: []string{"serve"}, Env: child.ProductEnvironment(
+	throttle := child.ServeThrottle(t, product,
 		"IRONIC_ENDPOINT="+i.URL, "IRONIC_CACERT_FILE="+i.CAFile, "METAL3_AUTH_ROOT_DIR="+dir,
 		"MAX_CONCURRENT_PROVISIONING_HOSTS=1000", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
-		"IRONIC_THROTTLE_TLS_CERT_DIR="+dir, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=:0",
-	)}, &at)
-	asker, err := api.NewClient(at.API, api.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer asker.CloseIdleConnections()
-	child.Await(t, 100*time.Millisecond, time.Minute, "settled view", func() bool {
-		st, err := asker.Status(t.Context())
-		return err == nil && st.View.Settled && st.View.Fresh
-	}, log.Tail)
+		"IRONIC_THROTTLE_TLS_CERT_DIR="+dir, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=:0").Settled()
 	pem, err := os.ReadFile(ca)
 	if err != nil {
 		t.Fatal(err)
@@ -140,5 +125,5 @@ func gateway(t *testing.T, i *realironic.Ironic) (url string, client *http.Clien
 	pool.AppendCertsFromPEM(pem)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
-	return at.Gateway, &http.Client{Transport: transport, Timeout: 30 * time.Second}, ca
+	return throttle.At.Gateway, &http.Client{Transport: transport, Timeout: 30 * time.Second}, ca
 }

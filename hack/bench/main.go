@@ -23,37 +23,33 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
-// run is one call of go test with one benchmark. missing says what is not installed.
+// run is one call of go test with one benchmark, and the programs that it needs.
 type run struct {
 	name, pkg, args string
-	missing         func() error
+	needs           []string
 }
 
 // runs go from what needs least to what needs most. Several counts of the same
 // benchmark are taken for their median.
 var runs = []run{
-	{"AskThatFindsNothingFree", "./pkg/admission", "-benchtime 300ms -count 5 -benchmem", nothing},
-	{"Get", "./pkg/snapshot", "-benchtime 100ms -count 3 -benchmem -cpu 1", nothing},
-	{"PlanFleet", "./pkg/disruption", "-benchtime 3x -count 3 -benchmem", nothing},
-	{"IsReadyLoopback", "./internal/server", "-benchtime 10000x -count 3", nothing},
-	{"Gateway", "./e2e", "-tags e2e -benchtime 9x", func() error { return errors.Join(realironic.Installed(realironic.Options{}), nginx()) }},
+	{"AskThatFindsNothingFree", "./pkg/admission", "-benchtime 300ms -count 5 -benchmem", nil},
+	{"Get", "./pkg/snapshot", "-benchtime 100ms -count 3 -benchmem -cpu 1", nil},
+	{"PlanFleet", "./pkg/disruption", "-benchtime 3x -count 3 -benchmem", nil},
+	{"IsReadyLoopback", "./internal/server", "-benchtime 10000x -count 3", nil},
+	{"Gateway", "./e2e", "-tags e2e -benchtime 9x", []string{"ironic-api", "nginx"}},
 }
 
-func nothing() error { return nil }
-
-// nginx looks where e2e does: Debian's is on no plain user's PATH.
-func nginx() error {
-	_, err := exec.LookPath("nginx")
-	if err != nil {
-		if _, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
-			err = errors.New("no nginx on this machine: run hack/ironic/install.sh as root")
+// missing says which program is not installed. It looks where e2e does: Debian's nginx is on no plain user's PATH.
+func (r run) missing() error {
+	for _, name := range r.needs {
+		_, err := exec.LookPath(name)
+		if _, inSbin := exec.LookPath("/usr/sbin/" + name); err != nil && inSbin != nil {
+			return fmt.Errorf("no %s on this machine: run hack/ironic/install.sh as root", name)
 		}
 	}
-	return err
+	return nil
 }
 
 // target is one line of the table. The other units of its benchmark are shown beside and not judged.

@@ -40,19 +40,18 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", strconv.Itoa(nodes), "--namespaces", "3", "--speed", "1200",
 	}}, &ironic)
 	front := newFront(t, strings.TrimSuffix(ironic.API, "/v1"))
-	var at struct{ API, Gateway, Health, Metrics string }
-	p, log := child.Serve(t, child.Command{Name: product, Args: []string{"serve"}, Env: child.ProductEnvironment(
+	p := child.ServeThrottle(t, product,
 		fmt.Sprintf("GOMEMLIMIT=%dMiB", most*9/10), // as the process sets it from its control group
 		"IRONIC_ENDPOINT="+front.URL, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0",
 		"MAX_CONCURRENT_PROVISIONING_HOSTS="+strconv.Itoa(limit),
 		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
 		"IRONIC_THROTTLE_LEASE_TTL=4s",
-	)}, &at)
+	)
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var all sync.WaitGroup
-	fleet := newFleet(t, at.API, at.Gateway, ironic.API, hosts)
+	fleet := newFleet(t, p.At.API, p.At.Gateway, ironic.API, hosts)
 	fleet.work(ctx, &all)
 	child.Await(t, 50*time.Millisecond, 5*time.Minute, "slot for every real host before the attack",
 		func() bool { return least(fleet.counts()) > 0 }, fleet.String)
@@ -64,14 +63,14 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 
 	begun := time.Now()
 	a := attackers{ctx: ctx, all: &all}
-	a.names(hostOf(t, at.API))
-	a.bodies(hostOf(t, at.Gateway), fleet.hosts[0].UUID, *slow)
-	a.idle(*idle, hostOf(t, at.API), hostOf(t, at.Gateway), hostOf(t, at.Health), hostOf(t, at.Metrics))
+	a.names(hostOf(t, p.At.API))
+	a.bodies(hostOf(t, p.At.Gateway), fleet.hosts[0].UUID, *slow)
+	a.idle(*idle, hostOf(t, p.At.API), hostOf(t, p.At.Gateway), hostOf(t, p.At.Health), hostOf(t, p.At.Metrics))
 	all.Go(func() { front.turn(ctx) })
 	for time.Since(begun) < *lasts {
 		wait(ctx, min(time.Minute, *lasts))
 		if !p.Running() {
-			t.Fatalf("the process has ended: %v\n%s", p.Err(), log.Tail())
+			t.Fatalf("the process has ended: %v\n%s", p.Err(), p.Log.Tail())
 		}
 		m, _ := p.Memory()
 		t.Logf("%.0f s: %s; %s; %s", time.Since(begun).Seconds(), m, &a, fleet)
@@ -87,7 +86,7 @@ func TestMemoryIsBoundedUnderAttack(t *testing.T) {
 	}, fleet.String)
 	m, err := p.Memory()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, log.Tail())
+		t.Fatalf("%v\n%s", err, p.Log.Tail())
 	}
 	stop()
 	all.Wait()

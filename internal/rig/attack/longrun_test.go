@@ -49,22 +49,18 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 	if err := os.WriteFile(settings, fmt.Appendf(nil, "maxConcurrentProvisioningHosts: %d\n", limit), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var at struct{ API, Gateway, Metrics, Local string }
-	p, log := child.Serve(t, child.Command{
-		Name: product, Args: []string{"serve", "--config", settings},
-		Env: child.ProductEnvironment(
-			"IRONIC_ENDPOINT="+ironic.API, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_LISTEN_ADDRESS=:0", "IRONIC_THROTTLE_API_ACCESS=open",
-			"IRONIC_THROTTLE_STATE="+filepath.Join(dir, "holds.jsonl"), "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=40s", "IRONIC_THROTTLE_LIMIT_MODE=adaptive",
-			"IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT=10s",
-			"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
-			"IRONIC_THROTTLE_LEASE_TTL=4s",
-		),
-	}, &at)
+	p := child.ServeThrottle(t, product, "IRONIC_THROTTLE_CONFIG="+settings,
+		"IRONIC_ENDPOINT="+ironic.API, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_LISTEN_ADDRESS=:0", "IRONIC_THROTTLE_API_ACCESS=open",
+		"IRONIC_THROTTLE_STATE="+filepath.Join(dir, "holds.jsonl"), "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=40s", "IRONIC_THROTTLE_LIMIT_MODE=adaptive",
+		"IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT=10s",
+		"IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
+		"IRONIC_THROTTLE_LEASE_TTL=4s",
+	)
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var all sync.WaitGroup
-	fleet := newFleet(t, at.API, at.Gateway, ironic.API, hosts)
+	fleet := newFleet(t, p.At.API, p.At.Gateway, ironic.API, hosts)
 	fleet.looks, fleet.rests = time.Second, 6*time.Second
 	fleet.work(ctx, &all)
 	faults := 0
@@ -74,9 +70,9 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 	begun := time.Now()
 	for time.Since(begun) < *longRun {
 		if !wait(ctx, usedEvery) || !p.Running() {
-			t.Fatalf("the process has ended: %v\n%s", p.Err(), log.Tail())
+			t.Fatalf("the process has ended: %v\n%s", p.Err(), p.Log.Tail())
 		}
-		now, err := read(ctx, p, at.Local, at.Metrics, dir)
+		now, err := read(ctx, p.Process, p.At.Local, p.At.Metrics, dir)
 		if err != nil {
 			t.Log(err) // a scrape that a busy machine has missed
 			continue
@@ -103,8 +99,8 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 	for _, fault := range seen.grown() {
 		t.Error(fault)
 	}
-	if n := len(log.Lines("panic")); n > 0 {
-		t.Errorf("%d panics:\n%s", n, log.Tail())
+	if n := len(p.Log.Lines("panic")); n > 0 {
+		t.Errorf("%d panics:\n%s", n, p.Log.Tail())
 	}
 }
 

@@ -15,12 +15,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // programs builds the product and ironic-throttle-lab.
 func programs(t *testing.T) (product, lab string) {
 	t.Helper()
-	product, remove, err := child.BuildProduct()
+	product, remove, err := child.Build("ironic-throttle")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(remove)
-	if lab, remove, err = child.BuildLab(); err != nil {
+	if lab, remove, err = child.Build("ironic-throttle-lab"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(remove)

@@ -2,22 +2,12 @@ package child
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"sync"
 )
 
 // Tail is the end of a text, for an error message.
-func Tail(s string) string { return s[max(0, len(s)-6<<10):] }
-
-// TailFile is the end of a log, for an error message; where there is none, it says so.
-func TailFile(path string) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "(no log: " + err.Error() + ")"
-	}
-	return Tail(string(text))
-}
+func Tail(s string) string { return s[max(0, len(s)-12<<10):] }
 
 // LogBook is the log of a process (Command.Log), read while it is written. The zero value
 // is an empty one; its methods may be called from several goroutines.

@@ -6,7 +6,6 @@ package child
 import (
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -25,11 +24,6 @@ type Command struct {
 	// It takes root. Empty: none.
 	Root string
 	Log  io.Writer // takes both outputs, from a goroutine; nil: nobody
-	// LogFile is for those who want a file instead: both outputs are added to it.
-	LogFile string
-	// Death is what the kernel sends to the process when we die, and to none that it has
-	// started; 0: SIGKILL.
-	Death syscall.Signal
 }
 
 // Process is a running program. It leads a process group of its own, and the kernel ends
@@ -45,23 +39,12 @@ type Process struct {
 
 // Start runs a program. The caller must call Stop or Kill.
 func Start(c Command) (*Process, error) {
-	if c.LogFile != "" {
-		out, err := os.OpenFile(c.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("log of %s: %w", c.Name, err)
-		}
-		defer func() { _ = out.Close() }() // the process has its own by then
-		c.Log = out
-	}
-	if c.Death == 0 {
-		c.Death = syscall.SIGKILL
-	}
 	cmd := exec.Command(c.Name, c.Args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Log, c.Log
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: c.Death, Chroot: c.Root}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Chroot: c.Root}
 
 	p := &Process{name: filepath.Base(c.Name), done: make(chan struct{})}
 	started := make(chan error, 1)

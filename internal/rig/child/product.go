@@ -4,36 +4,27 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 )
 
-const product = "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle"
-
-// BuildProduct builds ironic-throttle, from anywhere below this module. The binary lies in a
-// folder of its own, which remove removes: packages are tested at the same time. Tests that run
-// under the race detector get a product that does: it finds races there too, and what it
-// consists of was compiled for them already.
-func BuildProduct() (binary string, remove func(), err error) { return build(product) }
-
-// BuildLab builds ironic-throttle-lab, as BuildProduct does the product.
-func BuildLab() (binary string, remove func(), err error) { return build(product + "-lab") }
-
-func build(program string) (binary string, remove func(), err error) {
+// Build builds cmd/NAME of this module, from anywhere below it. The binary lies in a folder of its own, which remove
+// removes: packages are tested at the same time. Tests that run under the race detector get a product that does: it finds
+// races there too, and what it consists of was compiled for them already.
+func Build(name string) (binary string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "build-")
 	if err != nil {
 		return "", nil, err
 	}
-	remove, binary = func() { _ = os.RemoveAll(dir) }, filepath.Join(dir, path.Base(program))
+	remove, binary = func() { _ = os.RemoveAll(dir) }, filepath.Join(dir, name)
 	args := []string{"build", "-ldflags=-s -w", "-o", binary}
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, program)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append(args, "github.com/ironic-throttle/ironic-throttle/cmd/"+name)...).CombinedOutput(); err != nil {
 		remove()
-		return "", nil, fmt.Errorf("build %s: %w\n%s", program, err, out)
+		return "", nil, fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
 	return binary, remove, nil
 }

@@ -16,9 +16,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Run starts a program that ends with the test at the latest: by SIGKILL, unless it has a
-// Death of its own, which tells that it should be asked first. A test that fails shows the end of its
-// log.
+// Run starts a program that ends with the test at the latest. A test that fails shows the end of its log.
 func Run(tb testing.TB, c Command) (*Process, *LogBook) {
 	tb.Helper()
 	log := &LogBook{}
@@ -28,9 +26,6 @@ func Run(tb testing.TB, c Command) (*Process, *LogBook) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if c.Death != 0 {
-			p.Stop(30 * time.Second)
-		}
 		p.Kill()
 		if tb.Failed() {
 			tb.Logf("the log of %s %s:\n%s", p.name, strings.Join(c.Args, " "), log.Tail())
@@ -66,7 +61,7 @@ type Throttle struct {
 	*Process
 	T      testing.TB
 	Log    *LogBook
-	At     struct{ API, Health, Metrics, Gateway string } // URLs
+	At     struct{ API, Health, Metrics, Gateway, Local string } // URLs
 	Client *api.Client
 }
 

@@ -16,22 +16,20 @@ type settings map[string]map[string]string
 
 // place is what the configuration depends on.
 type place struct {
-	root             string // empty, or what Ironic sees as /
-	dir              string // as we see it
+	Options
+	dir              string // for all of its files, as we see it
 	apiPort, rpcPort int
-	basicAuth, tls   bool
-	pretend, mariadb bool
 }
 
 // file is a path in the scratch folder as we see it.
 func (p place) file(elem ...string) string { return filepath.Join(append([]string{p.dir}, elem...)...) }
 
 // seen is the same path as Ironic sees it.
-func (p place) seen(elem ...string) string { return strings.TrimPrefix(p.file(elem...), p.root) }
+func (p place) seen(elem ...string) string { return strings.TrimPrefix(p.file(elem...), p.Root) }
 
 func (p place) url() string {
 	scheme := "http"
-	if p.tls {
+	if p.TLS {
 		scheme = "https"
 	}
 	return fmt.Sprintf("%s://%s:%d", scheme, child.Loopback, p.apiPort)
@@ -58,7 +56,7 @@ var interfaces = map[string]string{
 }
 
 // config returns the configuration of an Ironic that needs no other service.
-func (p place) config(extra map[string]map[string]string) settings {
+func (p place) config() settings {
 	api, rpc := strconv.Itoa(p.apiPort), strconv.Itoa(p.rpcPort)
 	c := settings{
 		"DEFAULT": {
@@ -92,7 +90,7 @@ func (p place) config(extra map[string]map[string]string) settings {
 	for kind, names := range interfaces {
 		c["DEFAULT"]["enabled_"+kind+"_interfaces"] = names
 	}
-	if p.root != "" {
+	if p.Root != "" {
 		// What 29 knows and 21 does not.
 		c["DEFAULT"]["enabled_firmware_interfaces"] = "fake,no-firmware"
 		c["agent"] = map[string]string{"require_tls": "False"}
@@ -101,21 +99,21 @@ func (p place) config(extra map[string]map[string]string) settings {
 		c["DEFAULT"]["host"] = p.rpcAddress()
 		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
 	}
-	if p.pretend {
+	if p.Pretend {
 		// What the operator asks for, and pretend.py has. Nothing there serves redfish.
 		c["DEFAULT"]["enabled_hardware_types"] = "fake-hardware,ipmi"
 		c["DEFAULT"]["enabled_inspect_interfaces"] += ",agent"
 		c["DEFAULT"]["enabled_management_interfaces"] += ",noop"
 	}
-	if p.basicAuth {
+	if p.BasicAuth {
 		c["DEFAULT"]["auth_strategy"] = "http_basic"
 		c["DEFAULT"]["http_basic_auth_user_file"] = p.seen("htpasswd")
 	}
-	if p.tls {
+	if p.TLS {
 		c["api"]["enable_ssl_api"] = "True"
 		c["ssl"] = map[string]string{"cert_file": p.seen("api.crt"), "key_file": p.seen("api.key")}
 	}
-	for section, options := range extra {
+	for section, options := range p.Settings {
 		if c[section] == nil {
 			c[section] = map[string]string{}
 		}

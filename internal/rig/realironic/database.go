@@ -21,7 +21,7 @@ const (
 
 // connection is Ironic's own setting.
 func (p place) connection() string {
-	if p.mariadb {
+	if p.MariaDB {
 		return "mysql+pymysql://root@localhost/ironic?charset=utf8mb3&unix_socket=" + p.seen(mariadbSocket)
 	}
 	return "sqlite:///" + p.seen(sqliteFile) + "?timeout=60"
@@ -38,19 +38,15 @@ func (i *Ironic) startMariaDB(ctx context.Context) (err error) {
 	// Nothing there outlives a crash of the machine, so no write waits for the disk.
 	serve := append(data, "--skip-networking", "--socket="+i.place.seen(mariadbSocket), "--pid-file="+i.place.seen("mariadb.pid"),
 		"--tmpdir="+i.place.seen("tmp"), "--innodb-flush-log-at-trx-commit=0")
-	if i.server, err = i.place.start("mariadbd", "mariadb.log", serve...); err != nil {
+	if i.database, err = i.serve("mariadbd", serve...); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = child.WaitReady(ctx, func() error {
+	return child.WaitReady(ctx, func() error {
 		_, err := i.place.runOnce(ctx, "CREATE DATABASE IF NOT EXISTS ironic CHARACTER SET utf8mb3;", "mariadb", i.place.mariadbArgs()...)
 		return err
-	}, i.server)
-	if err != nil {
-		return fmt.Errorf("%w\n--- mariadb\n%s", err, child.TailFile(i.place.file("mariadb.log")))
-	}
-	return nil
+	}, i.database)
 }
 
 // schemas are the SQLite databases with which the Ironics of each Root begin: the same for all, and ironic-dbsync takes
@@ -65,12 +61,12 @@ func (i *Ironic) createSchema(ctx context.Context) error {
 	path := i.place.file(sqliteFile)
 	schemas.Lock()
 	defer schemas.Unlock()
-	if made := schemas.made[i.place.root]; made != nil && !i.place.mariadb {
+	if made := schemas.made[i.place.Root]; made != nil && !i.place.MariaDB {
 		return writeFiles(map[string]string{path: string(made)})
 	}
 	_, err := i.place.runOnce(ctx, "", "ironic-dbsync", i.args("create_schema")...)
-	if err == nil && !i.place.mariadb {
-		schemas.made[i.place.root], err = os.ReadFile(path)
+	if err == nil && !i.place.MariaDB {
+		schemas.made[i.place.Root], err = os.ReadFile(path)
 	}
 	return err
 }
@@ -87,7 +83,7 @@ func (p place) mariadbArgs(more ...string) []string {
 // with | between them. It is for what the API cannot do: states that need a ramdisk, locks, thousands of nodes. Ironic may run
 // meanwhile.
 func (i *Ironic) SQL(ctx context.Context, statements string) (string, error) {
-	if !i.place.mariadb {
+	if !i.place.MariaDB {
 		return i.place.runOnce(ctx, statements, "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000", i.place.seen(sqliteFile))
 	}
 	out, err := i.place.runOnce(ctx, statements, "mariadb", i.place.mariadbArgs("ironic")...)
@@ -156,7 +152,7 @@ COMMIT;
 // nodeColumns are those that a copy takes over.
 func (i *Ironic) nodeColumns(ctx context.Context) (string, error) {
 	list := "SELECT name FROM pragma_table_info('nodes');"
-	if i.place.mariadb {
+	if i.place.MariaDB {
 		list = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'ironic' AND table_name = 'nodes';"
 	}
 	out, err := i.SQL(ctx, list)

@@ -4,5 +4,5 @@
 // Everything lives in a scratch folder of its own and goes away with Stop; the machine's /etc/ironic is neither read nor
 // written. hack/ironic/install.sh installs what is needed: Ironic 21 of Debian 12. hack/ironic/chroot.sh makes a chroot with
 // Ironic 29 of Debian 13, which the operator's newest releases need (Options.Root); that one can have pretended hosts
-// (Options.Hardware) and MariaDB.
+// (Options.Pretend) and MariaDB.
 package realironic

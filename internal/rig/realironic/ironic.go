@@ -27,45 +27,40 @@ type Ironic struct {
 	URL            string // without /v1 and without a slash at the end
 	CAFile         string // empty without TLS
 	User, Password string // empty without BasicAuth
-	Dir            string // scratch folder, with the logs
 
-	place  place
+	place  place // with the scratch folder
 	client *http.Client
-	server *child.Process // of the database, or nil
+	log    child.LogBook // of all that runs
 
-	mu             sync.Mutex
-	api, conductor *child.Process
+	mu                       sync.Mutex
+	api, conductor, database *child.Process
 }
 
 // Start installs nothing, runs an Ironic and returns when it is ready: when GET /v1/drivers shows fake-hardware. ctx bounds the
 // start only. The caller must call Stop. Errors carry the end of Ironic's logs.
 func Start(ctx context.Context, o Options) (*Ironic, error) {
-	if err := Installed(o); err != nil {
-		return nil, err
-	}
 	within := ""
 	if o.Root != "" {
 		within = filepath.Join(o.Root, "tmp")
 	}
 	dir, err := os.MkdirTemp(within, "ironic-")
 	if err != nil {
-		return nil, fmt.Errorf("scratch folder: %w", err)
+		return nil, fmt.Errorf("scratch folder, in what hack/ironic/chroot.sh makes: %w", err)
 	}
-	i := &Ironic{Dir: dir}
-	if err := i.start(ctx, o); err != nil {
-		err = fmt.Errorf("start a real Ironic: %w\n--- conductor\n%s\n--- api\n%s",
-			err, child.TailFile(filepath.Join(dir, "conductor.log")), child.TailFile(filepath.Join(dir, "api.log")))
+	i := &Ironic{place: place{Options: o, dir: dir}}
+	if err := i.start(ctx); err != nil {
+		err = fmt.Errorf("start a real Ironic: %w\n%s", err, i.Logs())
 		i.Stop()
 		return nil, err
 	}
 	return i, nil
 }
 
-func (i *Ironic) start(ctx context.Context, o Options) error {
-	if err := i.prepare(ctx, o); err != nil {
+func (i *Ironic) start(ctx context.Context) error {
+	if err := i.prepare(ctx); err != nil {
 		return err
 	}
-	if o.MariaDB {
+	if i.place.MariaDB {
 		if err := i.startMariaDB(ctx); err != nil {
 			return err
 		}
@@ -79,16 +74,14 @@ func (i *Ironic) start(ctx context.Context, o Options) error {
 }
 
 // prepare writes everything that the services read.
-func (i *Ironic) prepare(ctx context.Context, o Options) error {
+func (i *Ironic) prepare(ctx context.Context) error {
 	ports, err := child.FreePorts(2)
 	if err != nil {
 		return err
 	}
-	p := place{
-		root: o.Root, dir: i.Dir, apiPort: ports[0], rpcPort: ports[1],
-		basicAuth: o.BasicAuth, tls: o.TLS, pretend: o.Hardware != nil, mariadb: o.MariaDB,
-	}
-	i.place, i.URL = p, p.url()
+	i.place.apiPort, i.place.rpcPort = ports[0], ports[1]
+	p := i.place
+	i.URL = p.url()
 	for _, folder := range []string{"tmp", "lock", "http", "tftp", "images", "config.d"} {
 		if err := os.Mkdir(p.file(folder), 0o700); err != nil {
 			return err
@@ -96,7 +89,7 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second}
 	i.client = &http.Client{Transport: transport, Timeout: requestTimeout}
-	if o.TLS {
+	if p.TLS {
 		i.CAFile = p.file("api.crt")
 		if err := child.WriteCertificate(i.CAFile, p.file("api.key")); err != nil {
 			return err
@@ -109,13 +102,13 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 		pool.AppendCertsFromPEM(pem)
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	if o.Hardware != nil {
-		if err := i.pretend(*o.Hardware); err != nil {
+	if p.Pretend {
+		if err := i.pretend(); err != nil {
 			return err
 		}
 	}
-	files := map[string]string{p.file("ironic.conf"): p.config(o.Settings).render(), p.file("policy.yaml"): "{}\n"}
-	if o.BasicAuth {
+	files := map[string]string{p.file("ironic.conf"): p.config().render(), p.file("policy.yaml"): "{}\n"}
+	if p.BasicAuth {
 		i.User, i.Password = "admin", rand.Text()
 		// From standard input: an argument could be read by everybody.
 		if files[p.file("htpasswd")], err = p.runOnce(ctx, i.Password+"\n", "htpasswd", "-niB", i.User); err != nil {
@@ -131,20 +124,23 @@ func (i *Ironic) args(more ...string) []string {
 }
 
 func (i *Ironic) run(which **child.Process, name string) (err error) {
-	*which, err = i.place.start("ironic-"+name, name+".log", i.args()...)
+	*which, err = i.serve("ironic-"+name, i.args()...)
 	return err
 }
+
+// Logs is the end of what the services have logged.
+func (i *Ironic) Logs() string { return i.log.Tail() }
 
 // Stop ends both services and their database and removes the scratch folder. Calling it again does nothing.
 func (i *Ironic) Stop() {
 	i.StopAPI()
 	// In good order it takes itself off the list of conductors.
 	i.end(&i.conductor, func(p *child.Process) { p.Stop(stopTimeout) })
-	i.end(&i.server, (*child.Process).Kill) // nobody needs what it has
+	i.end(&i.database, (*child.Process).Kill) // nobody needs what it has
 	if i.client != nil {
 		i.client.CloseIdleConnections()
 	}
-	_ = os.RemoveAll(i.Dir)
+	_ = os.RemoveAll(i.place.dir)
 }
 
 // StopAPI ends the API: connections are refused from then on.

@@ -3,7 +3,6 @@ package realironic
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,9 +25,8 @@ type Options struct {
 	// Root is the absolute path of a folder that hack/ironic/chroot.sh has made: the programs in it run with it as their /,
 	// and the scratch folder lies in it. It takes root. Empty: the machine's own programs.
 	Root string
-	// Hardware makes the ipmi driver one of pretended hosts, with the interfaces that the operator asks for. It needs Root.
-	// nil: none.
-	Hardware *Hardware
+	// Pretend makes the ipmi driver one of pretended hosts, with the interfaces that the operator asks for. It needs Root.
+	Pretend bool
 	// MariaDB is a server of this Ironic alone, instead of SQLite. It needs Root.
 	MariaDB bool
 }
@@ -42,44 +40,16 @@ const (
 // without it.
 func Chroot() string { return cmp.Or(os.Getenv("IRONIC_CHROOT"), "/var/cache/ironic-throttle/trixie") }
 
-// ErrNotInstalled is the error of Start on a machine without the packages, or with a Root that has none. What wraps it names
-// the script that brings them.
-var ErrNotInstalled = errors.New("no real Ironic on this machine")
-
-// Installed tells whether Start would find what it needs: nil, or an ErrNotInstalled that names all that is missing.
-func Installed(o Options) error {
-	needed, script := []string{"ironic-dbsync", "ironic-conductor", "ironic-api", "sqlite3"}, "hack/ironic/install.sh"
-	if o.MariaDB {
-		needed = append(needed[:3], "mariadb-install-db", "mariadbd", "mariadb")
-	}
-	if o.BasicAuth {
-		needed = append(needed, "htpasswd")
-	}
-	if o.Root != "" {
-		script = "hack/ironic/chroot.sh"
-	}
-	var missing []string
-	for _, name := range needed {
-		if _, err := lookPath(o.Root, name); err != nil {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: run %s as root (missing: %s)", ErrNotInstalled, script, strings.Join(missing, ", "))
-}
-
 // runOnce runs a program to its end and returns what it printed. An error carries what it said.
 func (p place) runOnce(ctx context.Context, stdin, name string, args ...string) (string, error) {
-	path, err := lookPath(p.root, name)
+	path, err := lookPath(p.Root, name)
 	if err != nil {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = p.seen(), p.environment(), strings.NewReader(stdin)
-	if p.root != "" {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: p.root}
+	if p.Root != "" {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: p.Root}
 	}
 	var out, diag strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &diag
@@ -89,15 +59,14 @@ func (p place) runOnce(ctx context.Context, stdin, name string, args ...string) 
 	return out.String(), nil
 }
 
-// start starts a program that the caller stops.
-func (p place) start(name, log string, args ...string) (*child.Process, error) {
-	path, err := lookPath(p.root, name)
+// serve starts a program that the caller stops.
+func (i *Ironic) serve(name string, args ...string) (*child.Process, error) {
+	p := i.place
+	path, err := lookPath(p.Root, name)
 	if err != nil {
 		return nil, err
 	}
-	return child.Start(child.Command{
-		Name: path, Args: args, Dir: p.seen(), Env: p.environment(), Root: p.root, LogFile: p.file(log),
-	})
+	return child.Start(child.Command{Name: path, Args: args, Dir: p.seen(), Env: p.environment(), Root: p.Root, Log: &i.log})
 }
 
 // environment keeps the caller's proxies, Python paths and home out of it.
@@ -111,7 +80,11 @@ func (p place) environment() []string {
 // lookPath finds a program, in root as a path that is seen from there.
 func lookPath(root, name string) (string, error) {
 	if root == "" {
-		return exec.LookPath(name)
+		path, err := exec.LookPath(name)
+		if err != nil {
+			err = fmt.Errorf("run hack/ironic/install.sh as root: %w", err)
+		}
+		return path, err
 	}
 	for _, dir := range []string{"/usr/sbin", "/usr/bin"} {
 		path := filepath.Join(dir, name)
@@ -119,7 +92,7 @@ func lookPath(root, name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s in %s: %w", name, root, exec.ErrNotFound)
+	return "", fmt.Errorf("run hack/ironic/chroot.sh as root: %s in %s: %w", name, root, exec.ErrNotFound)
 }
 
 // writeFiles writes texts by path.

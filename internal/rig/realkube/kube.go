@@ -35,6 +35,7 @@ type Kube struct {
 
 	dir, token string
 	etcd, api  *child.Process
+	log        child.LogBook // of both
 }
 
 // auditPolicy keeps what ServiceAccounts ask for.
@@ -49,13 +50,7 @@ rules: [{level: Metadata, userGroups: ["system:serviceaccounts"]}, {level: None}
 func Start(ctx context.Context) (*Kube, error) {
 	assets := os.Getenv("KUBEBUILDER_ASSETS")
 	if assets == "" {
-		root, err := ModuleRoot()
-		if err != nil {
-			return nil, err
-		}
-		if assets, err = output(filepath.Join(root, "hack", "kube", "install.sh")); err != nil {
-			return nil, err
-		}
+		return nil, errors.New("KUBEBUILDER_ASSETS is not set: hack/kube/install.sh prints what it is to be")
 	}
 	dir, err := os.MkdirTemp("", "kube-")
 	if err != nil {
@@ -65,8 +60,7 @@ func Start(ctx context.Context) (*Kube, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := k.start(ctx, assets); err != nil {
-		err = fmt.Errorf("start a real API server: %w\n--- etcd\n%s\n--- kube-apiserver\n%s",
-			err, child.TailFile(k.file("etcd.log")), child.TailFile(k.file("kube-apiserver.log")))
+		err = fmt.Errorf("start a real API server: %w\n%s", err, k.log.Tail())
 		k.Stop()
 		return nil, err
 	}
@@ -92,7 +86,7 @@ func (k *Kube) start(ctx context.Context, assets string) error {
 	}
 	run := func(name string, args ...string) (*child.Process, error) {
 		return child.Start(child.Command{
-			Name: filepath.Join(assets, name), Args: args, Dir: k.dir, LogFile: k.file(name + ".log"),
+			Name: filepath.Join(assets, name), Args: args, Dir: k.dir, Log: &k.log,
 			Env: []string{"HOME=" + k.dir, "TMPDIR=" + k.dir}, // nobody's proxies
 		})
 	}

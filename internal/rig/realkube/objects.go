@@ -26,16 +26,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// InstallCRDs makes the CustomResourceDefinitions of a folder and waits until the API server serves them; empty: those of
-// testdata/kube.
+// InstallCRDs makes the CustomResourceDefinitions of a folder and waits until the API server serves them.
 func (k *Kube) InstallCRDs(ctx context.Context, folder string) error {
-	if folder == "" {
-		root, err := ModuleRoot()
-		if err != nil {
-			return err
-		}
-		folder = filepath.Join(root, "testdata", "kube")
-	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	for _, file := range files {
 		text, errRead := os.ReadFile(file)
