@@ -32,7 +32,7 @@ const (
 type storm struct {
 	*testing.T
 	ironic      *realironic.Ironic
-	truth       *realironic.Truth
+	truth       truth
 	throttle    *child.Throttle
 	environment []string // of the throttle, with the same addresses through all of its lives
 	namespaces  []string
@@ -123,10 +123,7 @@ func raise(t *testing.T, asks bool) *storm {
 			t.Logf("Ironic's log:\n%s", s.ironic.Logs())
 		}
 	})
-	if s.truth, err = s.ironic.WatchTruth(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.truth.Stop)
+	s.watch()
 	at := addresses(t, 2)
 	s.environment = []string{
 		"IRONIC_ENDPOINT=" + s.ironic.URL + "/v1/", "KUBECONFIG=" + account(t, s.namespaces[0], "throttle"),
@@ -185,7 +182,7 @@ func (s *storm) finish(p phase) {
 	last, before, struck := time.Now(), "", false
 	err := child.Every(s.Context(), step, func() (bool, error) {
 		shown := s.shows()
-		if now := fmt.Sprint(shown, len(s.truth.Changes())); now != before {
+		if now := fmt.Sprint(shown, len(s.changes())); now != before {
 			last, before = time.Now(), now
 		}
 		if !struck && 3*len(s.begun()) >= len(s.hosts) {
@@ -224,12 +221,12 @@ func (s *storm) finish(p phase) {
 // peak is how many nodes were busy at once, at most, until now. What one sample has seen came about together.
 func (s *storm) peak() (peak int) {
 	busy := map[string]bool{}
-	changes := s.truth.Changes()
+	changes := s.changes()
 	for i, c := range changes {
-		if delete(busy, c.UUID); ironic.State(c.State).Busy() {
-			busy[c.UUID] = true
+		if delete(busy, c.uuid); ironic.State(c.state).Busy() {
+			busy[c.uuid] = true
 		}
-		if i+1 == len(changes) || changes[i+1].At.After(c.At) {
+		if i+1 == len(changes) || changes[i+1].at.After(c.at) {
 			peak = max(peak, len(busy))
 		}
 	}
@@ -239,9 +236,9 @@ func (s *storm) peak() (peak int) {
 // begun are the nodes that have begun work in this phase.
 func (s *storm) begun() map[string]bool {
 	begun := map[string]bool{}
-	for _, c := range s.truth.Changes() {
-		if c.At.After(s.since) && ironic.State(c.State).Busy() {
-			begun[c.Name] = true
+	for _, c := range s.changes() {
+		if c.at.After(s.since) && ironic.State(c.state).Busy() {
+			begun[c.name] = true
 		}
 	}
 	return begun
