@@ -30,6 +30,9 @@ type request struct {
 	text string // method, path without /v1 and with UUIDs left out, or target or op, status; an ask: 1 yes, 0 no
 }
 
+// acts is how long the operator takes between a yes and its PUT.
+var acts = draw.Span{Min: 500 * time.Millisecond, Max: 4 * time.Second}
+
 // stage is an operator in front of a fake Ironic inside a bubble. Nothing runs before run.
 type stage struct {
 	*testing.T
@@ -42,7 +45,7 @@ type stage struct {
 	no  bool // the capacity rule
 }
 
-func newStage(t *testing.T, hosts int, timings Timings) *stage {
+func newStage(t *testing.T, hosts int, act draw.Span) *stage {
 	t.Helper()
 	st := &stage{T: t, begin: time.Now()}
 	o := fakeironic.DefaultOptions()
@@ -58,7 +61,7 @@ func newStage(t *testing.T, hosts int, timings Timings) *stage {
 		t.Fatal(err)
 	}
 	st.ironic = fakeironic.NewServer(world, time.Now)
-	opt := Options{Workers: 2, Ironic: NewClient("http://ironic.test/v1", st), Timings: timings, Speed: 1, Seed: 1, Capacity: st.capacity}
+	opt := Options{Workers: 2, Ironic: NewClient("http://ironic.test", st), Act: act, Speed: 1, Seed: 1, Capacity: st.capacity}
 	for i := range hosts {
 		opt.Hosts = append(opt.Hosts, Host{Namespace: "ns-01", Name: fmt.Sprintf("host-%05d", i+1)})
 	}
@@ -143,7 +146,7 @@ func (st *stage) until(s api.BMHState) {
 // and firmware, inventory or validate, and the PUT last. Looks at a host that works are left out.
 func TestOrderOfALife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStage(t, 1, DefaultTimings())
+		st := newStage(t, 1, acts)
 		st.run()
 		st.until(api.BMHProvisioned)
 		look := []string{"GET /nodes/ID 200", "GET /ports?node_uuid=ID 200", "GET /nodes/ID/firmware 200"}
@@ -184,7 +187,7 @@ func withoutPolls(log []request) (out []string) {
 // at Ironic; the yes is asked for again before the work starts.
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStage(t, 5, DefaultTimings())
+		st := newStage(t, 5, acts)
 		st.say(true)
 		st.run()
 		<-time.After(20 * time.Minute)
@@ -212,9 +215,7 @@ func TestDenied(t *testing.T) {
 // 1,000 s, so a short outage empties the slots for minutes.
 func TestServerError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		timings := DefaultTimings()
-		timings.Act = draw.Span{}
-		st := newStage(t, 1, timings)
+		st := newStage(t, 1, draw.Span{})
 		id, err := st.ironic.AddFault(fakeironic.Fault{Trouble: fakeironic.Status, Requests: "put", Code: 503, Skip: 1}) // not manage
 		if err != nil {
 			t.Fatal(err)
@@ -243,7 +244,7 @@ func TestServerError(t *testing.T) {
 // most and stays; the host is deprovisioned and tried again by itself.
 func TestFailingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStage(t, 2, DefaultTimings())
+		st := newStage(t, 2, acts)
 		st.ironic.With(func(now time.Time, w *fakeironic.World) {
 			for i := range 99 {
 				if err := w.Befall(now, "ns-01~host-00001", fakeironic.FateFail); err != nil {

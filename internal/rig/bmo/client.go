@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -29,19 +28,14 @@ type Client struct {
 	http *http.Client
 }
 
-// NewClient returns a client of the Ironic at base, with or without /v1 at the
-// end. With a nil transport it has one of its own: call CloseIdleConnections
-// when it is not needed any more.
+// NewClient returns a client of the Ironic at base, which has no slash at its end. With a nil transport it has one of its
+// own.
 func NewClient(base string, transport http.RoundTripper) *Client {
 	if transport == nil {
 		transport = &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second}
 	}
-	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
-	return &Client{base: root, http: &http.Client{Transport: transport, Timeout: clientTimeout}}
+	return &Client{base, &http.Client{Transport: transport, Timeout: clientTimeout}}
 }
-
-// CloseIdleConnections closes connections that no request uses.
-func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // errUnreachable: no answer came, so nothing is known.
 var errUnreachable = errors.New("ironic cannot be reached")

@@ -21,9 +21,11 @@ type Options struct {
 	Workers  int      // BMO_CONCURRENCY: hosts reconciled at once
 	Ironic   *Client  // where the nodes are
 	Capacity Capacity // asked before work starts; nil always says yes
-	Timings  Timings
-	Speed    float64 // divides all Timings; 60 plays a minute in a second
-	Seed     uint64  // decides what is drawn; each host draws from a stream of its own
+	Speed    float64  // divides all waits; 60 plays a minute in a second
+	Seed     uint64   // decides what is drawn; each host draws from a stream of its own
+	// Act is the part between the yes and the PUT that is spent outside of the requests which are really made: a real
+	// Ironic takes 5 to 400 ms for each of them, and up to 4 s for the PUT (docs/dev/reference/ironic.md).
+	Act draw.Span
 }
 
 // Capacity is the rule that is asked before a host starts work. It is called by
@@ -78,9 +80,8 @@ type queue = workqueue.TypedRateLimitingInterface[int]
 // Run reconciles until ctx ends. All its goroutines have ended when it returns. It must not run twice at the same
 // time.
 func (o *Operator) Run(ctx context.Context) error {
-	t := &o.opt.Timings
 	q := workqueue.NewTypedRateLimitingQueue(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[int](o.scaled(t.BackoffBase), o.scaled(t.BackoffMax)))
+		workqueue.NewTypedItemExponentialFailureRateLimiter[int](o.scaled(backoffBase), o.scaled(backoffMax)))
 	for i := range o.hosts {
 		q.Add(i)
 	}
@@ -109,7 +110,7 @@ func (o *Operator) handle(ctx context.Context, q queue, i int) {
 	o.mu.Lock()
 	r := &pass{o: o, host: obj.HostStatus}
 	o.mu.Unlock()
-	r.Reconcile = Reconcile{Status: &r.host.Status, Timings: &o.opt.Timings, Draw: &obj.draw}
+	r.Reconcile = Reconcile{Status: &r.host.Status, Draw: &obj.draw}
 	var then Step
 	err := o.ready(ctx)
 	if err == nil {
@@ -128,7 +129,7 @@ func (o *Operator) handle(ctx context.Context, q queue, i int) {
 	q.Forget(i)
 	switch {
 	case err != nil:
-		q.AddAfter(i, o.scaled(o.opt.Timings.Gone))
+		q.AddAfter(i, o.scaled(goneFor))
 	case then.Do != Rest:
 		q.AddAfter(i, o.scaled(then.In))
 	}
@@ -144,7 +145,7 @@ func (o *Operator) ready(ctx context.Context) error {
 		}
 		err := o.opt.Ironic.ready(ctx)
 		if err == nil {
-			o.until = now.Add(o.scaled(o.opt.Timings.Ready))
+			o.until = now.Add(o.scaled(readyFor))
 		}
 		return nil, err
 	})
@@ -249,7 +250,7 @@ func (r *pass) put(ctx context.Context, s Step) (Step, error) {
 		}
 	}
 	if _, starts := s.Target.Starts(); starts {
-		if err := sleep(ctx, r.o.scaled(r.Draw.Span(r.Timings.Act))); err != nil {
+		if err := sleep(ctx, r.o.scaled(r.Draw.Span(r.o.opt.Act))); err != nil {
 			return Step{}, err
 		}
 	}
@@ -270,12 +271,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -12,9 +12,8 @@ import (
 // belongs to each step what comes after it.
 type Reconcile struct {
 	*Status
-	Timings *Timings
-	Draw    *draw.Stream
-	Now     time.Time // moves on with the steps
+	Draw *draw.Stream
+	Now  time.Time // moves on with the steps
 }
 
 // Do is what is to be done next.
@@ -57,7 +56,7 @@ func (r *Reconcile) Answered(s Step, yes bool) Step {
 	case !yes:
 		r.Delayed = true
 		r.wait()
-		return Step{Do: Back, In: r.Draw.Span(r.Timings.Delayed)}
+		return Step{Do: Back, In: r.Draw.Span(delayed)}
 	case s.Into != "":
 		return r.entered(s.Into)
 	case r.Delayed: // the status is written, the host comes back
@@ -111,7 +110,7 @@ func (r *Reconcile) Accepted(target ironic.Target) Step {
 }
 
 // Busy goes on after a 409: no error, and the whole pass is made again soon.
-func (r *Reconcile) Busy() Step { return Step{Do: Back, In: r.Draw.Span(r.Timings.Busy)} }
+func (r *Reconcile) Busy() Step { return Step{Do: Back, In: r.Draw.Span(busy)} }
 
 // wait begins to count the wait for the next work.
 func (r *Reconcile) wait() {
@@ -121,7 +120,7 @@ func (r *Reconcile) wait() {
 }
 
 // poll comes back to a host in Ironic's hands.
-func (r *Reconcile) poll() Step { return Step{Do: Back, In: r.Timings.Poll} }
+func (r *Reconcile) poll() Step { return Step{Do: Back, In: pollEvery} }
 
 // watch polls a host whose node is in state s, and waits for nothing else.
 func (r *Reconcile) watch(s ironic.State) Step {
@@ -141,5 +140,5 @@ func (r *Reconcile) put(target ironic.Target) Step {
 func (r *Reconcile) fail() Step {
 	r.working, r.failed = false, true
 	r.ErrorCount++
-	return Step{Do: Back, In: r.Timings.retry(r.ErrorCount, r.Draw)}
+	return Step{Do: Back, In: retry(r.ErrorCount, r.Draw)}
 }

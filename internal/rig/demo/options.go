@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
@@ -92,14 +92,11 @@ func settings(o Options, endpoint string) config.Config {
 	return c
 }
 
-// timings are those of the operator. By check, Act is what a real Ironic takes for
-// the requests between a yes and the moment in which a host is busy. By gateway
-// the yes is said to the PUT itself, and what BMO comes to before it is less:
-// refused PUTs were seen 3.07 to 4.22 s after each other.
-func timings(via string) bmo.Timings {
-	t := bmo.DefaultTimings()
+// act is bmo.Options.Act. By gateway the yes is said to the PUT itself, and what BMO comes to before it is less: refused
+// PUTs were seen 3.07 to 4.22 s after each other.
+func act(via string) draw.Span {
 	if via == simulate.ViaGateway {
-		t.Act = bmo.Span{Min: 70 * time.Millisecond, Max: 470 * time.Millisecond}
+		return draw.Span{Min: 70 * time.Millisecond, Max: 470 * time.Millisecond}
 	}
-	return t
+	return draw.Span{Min: 500 * time.Millisecond, Max: 4 * time.Second}
 }

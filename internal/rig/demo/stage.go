@@ -28,8 +28,7 @@ type stage struct {
 	ctx    context.Context // of all parts; its cause is the error of the first that ended with one
 	cancel context.CancelFunc
 	parts  *errgroup.Group
-	idle   []func() // close what is left open
-	endBMO func()   // and wait for it
+	endBMO func() // and wait for it
 }
 
 // newStage starts the fake Ironic and the throttle. close must be called also after an error.
@@ -71,17 +70,14 @@ func (s *stage) newOperator(hosts []bmo.Host) error {
 		if err != nil {
 			return err
 		}
-		s.idle = append(s.idle, asker.CloseIdleConnections)
 		endpoint, rule = s.url, func(ctx context.Context, ask api.Ask) (bool, error) {
 			answer, err := asker.IsReady(ctx, ask)
 			return err == nil && answer.Ready, nil // without an answer it is a no
 		}
 	}
-	client := bmo.NewClient(endpoint, nil)
-	s.idle = append(s.idle, client.CloseIdleConnections)
 	s.bmo = bmo.New(bmo.Options{
-		Hosts: hosts, Workers: s.opt.Workers, Timings: timings(s.opt.Via), Speed: s.opt.Speed, Seed: s.opt.Seed,
-		Ironic: client, Capacity: rule,
+		Hosts: hosts, Workers: s.opt.Workers, Act: act(s.opt.Via), Speed: s.opt.Speed, Seed: s.opt.Seed,
+		Ironic: bmo.NewClient(endpoint, nil), Capacity: rule,
 	})
 	return nil
 }
@@ -89,18 +85,14 @@ func (s *stage) newOperator(hosts []bmo.Host) error {
 // ready waits until the throttle has looked round after its start and gives
 // slots.
 func (s *stage) ready(ctx context.Context) error {
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		if s.app.Status().View.Settled {
-			return nil
-		}
+	for !s.app.Status().View.Settled {
 		select {
-		case <-look.C:
+		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+	return nil
 }
 
 // begin lets the storm break loose.
@@ -112,13 +104,9 @@ func (s *stage) begin() {
 	s.endBMO = func() { cancel(); <-gone }
 }
 
-// close ends all parts and returns what went wrong first: BMO before all, and its
-// connections, so that the servers have nobody to wait for.
+// close ends all parts and returns what went wrong first: BMO before all, so that the servers have nobody to wait for.
 func (s *stage) close() error {
 	s.endBMO()
-	for _, f := range s.idle {
-		f()
-	}
 	s.cancel()
 	return s.parts.Wait()
 }

@@ -28,10 +28,9 @@ const (
 // operator is the process with the work queue: each host is in the queue, in the
 // hands of one worker, or waits for its time, never two of these.
 type operator struct {
-	s       *sim
-	timings bmo.Timings
-	idle    int // workers
-	queue   []int
+	s     *sim
+	idle  int // workers
+	queue []int
 }
 
 // begin starts the process with every host in its queue.
@@ -74,7 +73,7 @@ func (s *sim) back(took time.Duration, i int, wait time.Duration) {
 // again is a reconcile error: the host comes back after a growing time.
 func (s *sim) again(i int) {
 	h := &s.hosts[i]
-	s.back(0, i, s.bmo.timings.Backoff(h.reconcileErrors))
+	s.back(0, i, bmo.Backoff(h.reconcileErrors))
 	h.reconcileErrors++
 }
 
@@ -95,7 +94,7 @@ func (s *sim) reconcile(i int) {
 
 // decide lets the model of the operator go on with h, and the meter see what that changes.
 func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step) {
-	r := &bmo.Reconcile{Status: &h.Status, Timings: &s.bmo.timings, Draw: &h.draw, Now: s.clock}
+	r := &bmo.Reconcile{Status: &h.Status, Draw: &h.draw, Now: s.clock}
 	s.meter.change(h, func() { step = goOn(r) })
 	if h.through() {
 		s.done++

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/agenda"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
@@ -56,7 +55,7 @@ func newSim(o Options) (*sim, error) {
 		s.now = at.UnixNano()
 		s.meter.move(&s.hosts[s.byUUID[uuid]], works)
 	})
-	s.bmo = operator{s: s, timings: bmo.DefaultTimings()}
+	s.bmo.s = s
 	if o.Policy == PolicyThrottle {
 		err = s.startThrottle()
 	}
