@@ -68,9 +68,6 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// Done is closed at the end of the process.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
 // Running reports whether the process has not ended yet.
 func (p *Process) Running() bool {
 	select {
@@ -101,11 +98,9 @@ func (p *Process) Stop(grace time.Duration) {
 	if p.Running() {
 		_ = syscall.Kill(p.pid, syscall.SIGTERM)
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-p.done:
-	case <-timer.C:
+	case <-time.After(grace):
 	}
 	p.Kill()
 }

@@ -190,15 +190,10 @@ func (f *Fault) answer() *answer {
 
 // wait sleeps by the real clock, or a bubble's, unless ctx ends first.
 func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

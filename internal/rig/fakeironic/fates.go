@@ -15,14 +15,13 @@ type Fate string
 
 // The fates.
 const (
-	FateNever     Fate = "never"    // its boots never come up any more
-	FateFlap      Fate = "flap"     // agent_url comes and goes
-	FateFail      Fate = "fail"     // its next failing work fails, in any target of FailTargets
-	FateUnsteady  Fate = "unsteady" // its BMC comes and goes: every other work fails, the first one too
-	FateFailNow   Fate = "failnow"  // its present work fails at once
-	FateVanish    Fate = "vanish"   // is gone from Ironic at once
-	FateAgentLost Fate = "wipe"     // agent_url is wiped at once; heartbeats bring it back only after a boot
-	FateHeal      Fate = "heal"     // ends all the lasting ones
+	FateNever     Fate = "never"   // its boots never come up any more
+	FateFlap      Fate = "flap"    // agent_url comes and goes
+	FateFail      Fate = "fail"    // its next failing work fails, in any target of FailTargets
+	FateFailNow   Fate = "failnow" // its present work fails at once
+	FateVanish    Fate = "vanish"  // is gone from Ironic at once
+	FateAgentLost Fate = "wipe"    // agent_url is wiped at once; heartbeats bring it back only after a boot
+	FateHeal      Fate = "heal"    // ends all the lasting ones
 )
 
 // known is a node, which somebody brings into a state that Ironic knows; "": into none.
@@ -51,8 +50,6 @@ func (w *World) Befall(now time.Time, ident string, f Fate) error {
 		n.fate.flap = true
 	case FateFail:
 		n.fate.failing++
-	case FateUnsteady:
-		n.fate.unsteady, n.fate.tripped = true, false
 	case FateFailNow:
 		if n.work == nil {
 			return fmt.Errorf("node %q: does not work, so it cannot fail", ident)

@@ -90,7 +90,7 @@ func drawOptions(t *rapid.T) Options {
 // really did.
 func TestLawsOverRandomHistories(t *testing.T) {
 	targets := []ironic.Target{"manage", "provide", "clean", "inspect", "active", "rebuild", "deleted", "rescue", "unrescue", "abort", "adopt"}
-	fates := []Fate{FateNever, FateFlap, FateFail, FateUnsteady, FateFailNow, FateVanish, FateAgentLost, FateHeal, FateHeal}
+	fates := []Fate{FateNever, FateFlap, FateFail, FateFailNow, FateVanish, FateAgentLost, FateHeal, FateHeal}
 	rapid.Check(t, func(t *rapid.T) {
 		w, err := NewWorld(drawOptions(t), t0)
 		if err != nil {

@@ -46,9 +46,7 @@ type fate struct {
 	never   bool // boots never come up
 	flap    bool // its agent_url comes and goes
 	failing int  // so many tries still fail
-	// unsteady: every other work fails; tripped: the last one did.
-	unsteady, tripped bool
-	pinned            bool // somebody else holds the lock
+	pinned  bool // somebody else holds the lock
 }
 
 // NodeSpec is a node to be made. Empty fields have Ironic's defaults: no name, a drawn UUID, state enroll, boot

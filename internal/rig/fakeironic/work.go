@@ -24,19 +24,8 @@ func (w *World) begin(n *node, verb, target ironic.Target) {
 	}
 	if n.work.busy {
 		w.truth.Started++
-		w.trip(n)
 	}
 	w.enter(n)
-}
-
-// trip lets every other work fail of a host whose BMC comes and goes.
-func (w *World) trip(n *node) {
-	if !n.fate.unsteady {
-		return
-	}
-	if n.fate.tripped = !n.fate.tripped; n.fate.tripped {
-		n.work.failAt = n.draw.Intn(len(n.work.steps))
-	}
 }
 
 // drop forgets a work that another verb takes the place of.

@@ -122,7 +122,7 @@ func (w *world) reload() {
 // fates are what comes over hosts.
 var fates = []fakeironic.Fate{
 	fakeironic.FateFailNow, fakeironic.FateFailNow, fakeironic.FateFailNow, fakeironic.FateFlap, fakeironic.FateAgentLost,
-	fakeironic.FateNever, fakeironic.FateHeal, fakeironic.FateUnsteady, fakeironic.FateFail, fakeironic.FateFail,
+	fakeironic.FateNever, fakeironic.FateHeal, fakeironic.FateFail, fakeironic.FateFail, fakeironic.FateFail,
 }
 
 // befall lets something come over a host.
