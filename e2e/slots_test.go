@@ -5,7 +5,6 @@ package e2e
 import (
 	"testing"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -14,7 +13,7 @@ import (
 const ramdisk = `,"deploy_interface":"custom-agent"`
 
 // call lets the agent of a waiting host call in, and holds the work there until it is released.
-func (s *site) call(host string, state ironic.State) *realironic.Agent {
+func (s *site) call(host string, state ironic.State) *fakeAgent {
 	s.Helper()
 	n := s.await(host, state)
 	out := "" // the lock outlives the work a little
@@ -22,14 +21,7 @@ func (s *site) call(host string, state ironic.State) *realironic.Agent {
 		out = sql(s.T, s.ironic, "SELECT reservation IS NULL FROM nodes WHERE name = '"+key(host)+"';")
 		return out == "1\n"
 	}, func() string { return out })
-	agent, err := s.ironic.StartAgent(s.Context(), n.UUID)
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(agent.Stop)
-	if err := agent.Heartbeat(s.Context()); err != nil {
-		s.Fatal(err)
-	}
+	agent := s.startAgent(n.UUID)
 	s.awaitNode(host, "an agent", func(n ironic.Node) bool { return n.AgentURL })
 	return agent
 }

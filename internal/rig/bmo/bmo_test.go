@@ -216,7 +216,10 @@ func TestDenied(t *testing.T) {
 func TestServerError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t, 1, draw.Span{})
-		id, err := st.ironic.AddFault(fakeironic.Fault{Trouble: fakeironic.Status, Requests: "put", Code: 503, Skip: 1}) // not manage
+		st.ironic.With(func(now time.Time, w *fakeironic.World) {
+			_ = w.SetState(now, "ns-01~host-00001", ironic.Manageable, false)
+		})
+		id, err := st.ironic.AddFault(fakeironic.Fault{Trouble: fakeironic.Status, Requests: "put", Code: 503})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,6 @@ type Fault struct {
 	Trouble Trouble `json:"trouble"`
 	// Requests is all (or empty), list, node or put.
 	Requests string `json:"requests,omitempty"`
-	Method   string `json:"method,omitempty"`
 	// Path is a part of the request's path.
 	Path string `json:"path,omitempty"`
 	// Count is how many requests it meets, 0 is any number.
@@ -43,8 +42,6 @@ type Fault struct {
 	// Share of the requests that it meets, by chance; 0 is all. Each spelling of a query draws from a sequence of its own, so
 	// that it does not matter which of two requests is first.
 	Share float64 `json:"share,omitempty"`
-	// Skip lets so many matching requests pass before.
-	Skip int `json:"skip,omitempty"`
 	// For is how long it lasts, by the clock; 0 is until it is taken away.
 	For   time.Duration `json:"-"`
 	Delay time.Duration `json:"-"`              // of Slow, not scaled by Speed
@@ -73,7 +70,7 @@ func (f *Fault) validate() error {
 }
 
 type activeFault struct {
-	Fault // as asked for; Count and Skip go down
+	Fault // as asked for; Count goes down
 	id    int
 	until time.Time
 	bound bool
@@ -109,11 +106,7 @@ func (s *Server) pick(now time.Time, c *call) (met hits) {
 		return !a.until.IsZero() && !now.Before(a.until) || a.bound && a.Count == 0
 	})
 	for _, a := range s.faults {
-		switch {
-		case !a.matches(c) || a.spares(c):
-		case a.Skip > 0:
-			a.Skip--
-		default:
+		if a.matches(c) && !a.spares(c) {
 			a.Count--
 			met = append(met, a.Fault)
 		}
@@ -122,8 +115,7 @@ func (s *Server) pick(now time.Time, c *call) (met hits) {
 }
 
 func (f *Fault) matches(c *call) bool {
-	return (f.Requests == "" || f.Requests == "all" || f.Requests == string(c.kind)) &&
-		(f.Method == "" || strings.EqualFold(f.Method, c.r.Method)) && strings.Contains(c.r.URL.Path, f.Path)
+	return (f.Requests == "" || f.Requests == "all" || f.Requests == string(c.kind)) && strings.Contains(c.r.URL.Path, f.Path)
 }
 
 // spares draws whether a matching request is none of Share.
