@@ -67,10 +67,8 @@ func DefaultOptions() Options {
 
 // Bounds of a simulation.
 const (
-	maxHosts     = 100_000
-	maxWorkers   = 1024
-	shortestWork = time.Minute
-	longest      = 10_000 * time.Hour // keeps sums of durations far from overflowing
+	maxHosts   = 100_000
+	maxWorkers = 1024
 )
 
 // Validate reports every option that cannot be, each with its flag, its value and the rule.
@@ -103,7 +101,7 @@ func (o *Options) Validate() error {
 		word("scenario", o.Scenario, badImage, deadRack)
 	}
 	whole := o.Work == fakeironic.Span{}
-	must(whole || o.Work.Min >= shortestWork && o.Work.Max <= longest, "work", o.Work, "1m or more, or 0s for a whole life")
+	must(whole || o.Work.Min >= time.Minute && o.Work.Max <= 24*time.Hour, "work", o.Work, "1m to 24h, or 0s for a whole life")
 	must(!o.adaptive() || o.Policy == PolicyThrottle, "limit-mode", "adaptive", "fixed with other policies than throttle")
 	sum := 0
 	for _, n := range o.Sizes {

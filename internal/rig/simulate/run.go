@@ -60,8 +60,14 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 			fmt.Fprintf(out.Stderr, "%s, limit %d: not finished: %s\n", r.Policy, r.Limit, r.Why)
 		}
 	}
-	if err := g.draw(results); err != nil {
-		return results, fmt.Errorf("--plot %s: %w", g.Plot, err)
+	if g.Plot != "" {
+		picture, err := svg(results)
+		if err == nil {
+			err = os.WriteFile(g.Plot, picture, 0o644)
+		}
+		if err != nil {
+			return results, fmt.Errorf("--plot %s: %w", g.Plot, err)
+		}
 	}
 	if !out.JSON {
 		return results, writeTable(out.Stdout, results)
@@ -72,18 +78,6 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 		}
 	}
 	return results, nil
-}
-
-// draw makes the picture, if one is wanted.
-func (g *Grid) draw(results []Result) error {
-	if g.Plot == "" {
-		return nil
-	}
-	picture, err := svg(results)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(g.Plot, picture, 0o644)
 }
 
 // Failed tells whether a comparison ends in a no: the limit did not hold, or a

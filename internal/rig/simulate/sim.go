@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -17,6 +18,9 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // warmUp is more than the throttle needs to settle. The other rules wait
 // as long, so that all storms begin at the same moment.
 const warmUp = 90 * time.Second
+
+// patience is the time after which a storm without a Duration is stopped: far more than any needs.
+const patience = 20_000 * time.Hour
 
 // sim is one simulation.
 type sim struct {
@@ -81,7 +85,7 @@ func (s *sim) play(ctx context.Context) (why string, err error) {
 			if s.opt.Duration > 0 {
 				return "", nil
 			}
-			return fmt.Sprintf("stopped after %v: this storm should have ended long ago", s.patience().Round(time.Second)), nil
+			return fmt.Sprintf("stopped after %v: this storm should have ended long ago", patience), nil
 		}
 		do := s.agenda.Take()
 		s.advance(int64(at))
@@ -100,20 +104,9 @@ func (s *sim) advance(at int64) {
 	s.now = at
 }
 
-// patience is the time after which the storm ends: the Duration that was asked
-// for, or far more than it can need.
-func (s *sim) patience() time.Duration {
-	if s.opt.Duration > 0 {
-		return s.opt.Duration
-	}
-	work := max(s.opt.Work.Max, 11*time.Minute) // about what a whole life takes
-	rounds := float64(len(s.hosts))*(1+failTries*s.opt.Failing)/float64(min(s.opt.Limit, len(s.hosts))) + 1
-	return 200*time.Hour + time.Duration(10*rounds*float64(work))
-}
-
 // begin lets the storm break loose.
 func (s *sim) begin() {
-	s.end = s.now + int64(s.patience())
+	s.end = s.now + int64(cmp.Or(s.opt.Duration, patience))
 	s.meter.begin()
 	if s.opt.Scenario != "" {
 		begins, fixed := s.opt.times()

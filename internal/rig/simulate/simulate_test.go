@@ -57,7 +57,7 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 		"--policy throtle --limit 1,2":       `--policy "throtle": must be throttle or bmo`,
 		"--via gatway --workers 0":           "--workers 0: must be 1 to 1024\n" + `--via "gatway": must be check or gateway`,
 		"--tenants 700":                      "--tenants 700: must be 1 to 600",
-		"--work 5s-10s":                      "--work 5s-10s: must be 1m or more, or 0s for a whole life",
+		"--work 5s-10s":                      "--work 5s-10s: must be 1m to 24h, or 0s for a whole life",
 		"--plot x.png":                       "--plot x.png: must end in .svg",
 		"--limit-mode adaptive --policy bmo": "--limit-mode adaptive: must be fixed with other policies than throttle",
 		"--scenario bad-imag":                `--scenario "bad-imag": must be bad-image or dead-rack`,
