@@ -132,23 +132,6 @@ func TestEveryFlagThatIsNamedIs(t *testing.T) {
 	}
 }
 
-// TestEveryMetricThatIsNamedIs: docs/metrics.md has all, and a test of its own.
-func TestEveryMetricThatIsNamedIs(t *testing.T) {
-	pages := usersPages(t)
-	found := 0
-	for page, text := range pages {
-		for _, name := range regexp.MustCompile(`\bironic_throttle_[a-z_]+[a-z]\b`).FindAllString(text, -1) {
-			name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_count"), "_sum")
-			if found++; !strings.Contains(pages[filepath.Join("docs", "metrics.md")], "`"+name+"`") {
-				t.Errorf("%s: %s is not in docs/metrics.md", page, name)
-			}
-		}
-	}
-	if found < 40 {
-		t.Errorf("found only %d metrics: the search is broken", found)
-	}
-}
-
 // TestTroubleshootingHasEveryReason: an answer sends its reader there.
 func TestTroubleshootingHasEveryReason(t *testing.T) {
 	text := usersPages(t)[filepath.Join("docs", "troubleshooting.md")]

@@ -6,7 +6,8 @@
 //
 // A metric is one row of a table (table.go): name without "ironic_throttle_", help, labels, and how its value is
 // read. All rows of a table are read from one value per scrape, so that no gauge can drift and a scrape changes
-// nothing. To add a metric, add a row, its line in docs/metrics.md, and renew testdata/metrics.txt:
+// nothing. To add a metric, add a row, use it in an alert or a panel of the dashboard, and renew testdata/metrics.txt,
+// which has no names, so that a name is in few files:
 //
 //	UPDATE_GOLDEN=1 go test ./internal/metrics -run Golden
 package metrics
@@ -57,7 +58,7 @@ func New() *Metrics {
 		// The buckets end well above the 2 ms in which nearly all asks are answered and the 1 s that an ask may wait
 		// for the first poll.
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: fullName("http_request_duration_seconds"), Help: "Time to answer a request, by route and status code.",
+			Name: fullName("http_request_duration_seconds"), Help: "Time to answer a request to the API, by route (unknown paths: other) and status code.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .002, .005, .01, .05, .25, 1, 2.5},
 		}, []string{"route", "code"}),
 		polls: prometheus.NewCounterVec(prometheus.CounterOpts{

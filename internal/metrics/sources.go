@@ -41,14 +41,14 @@ func certificateRows() []row[[]func() time.Time] {
 func gatewayRows() []row[gateway.Stats] {
 	return []row[gateway.Stats]{
 		counters("gateway_requests_total",
-			"Requests to the gateway: passed = start nothing, free = provisioning requests that start nothing, gated = asked for a slot,"+
-				" obscure = provisioning requests that cannot be read surely.",
+			"Requests to the gateway: gated = asked for a slot, free = provisioning requests that start nothing, passed = all others,"+
+				" obscure = the gateway cannot tell what they do: refused, or passed on in mode observe.",
 			[]string{"kind"}, func(s gateway.Stats, put put) {
 				put.all(map[string]uint64{"passed": s.Passed, "free": s.Free, "gated": s.Gated, "obscure": s.Obscure})
 			}),
-		counter("gateway_refusals_total", "Gated requests that the gateway answered with 409 itself.",
+		counter("gateway_refusals_total", "Requests that the gateway answered with 409 itself.",
 			func(s gateway.Stats) uint64 { return s.Refused }),
-		counter("gateway_failures_total", "Requests that the gateway answered because Ironic did not.",
+		counter("gateway_failures_total", "Requests that the gateway answered with 502 or 504 because Ironic did not answer.",
 			func(s gateway.Stats) uint64 { return s.Failed }),
 	}
 }
@@ -57,7 +57,7 @@ func gatewayRows() []row[gateway.Stats] {
 func ironicRows() []row[ironic.Stats] {
 	return []row[ironic.Stats]{
 		byRequest("ironic_requests_total",
-			"Requests sent to Ironic, by kind: pages of lists, single nodes, the newest changes, versions.",
+			"Requests sent to Ironic, by kind: pages of lists, single nodes, newest = the nodes that changed last, versions.",
 			func(t ironic.Tally) uint64 { return t.Requests }),
 		byRequest("ironic_request_errors_total", "Requests to Ironic without a usable answer, by kind.",
 			func(t ironic.Tally) uint64 { return t.Errors }),

@@ -10,22 +10,22 @@ import (
 // slotRows are what runs, its slots and hosts, its view of Ironic and its answers.
 func slotRows() []row[status] {
 	return []row[status]{
-		gauges("build_info", "Always 1; the labels tell what is running.", []string{"version", "goversion"}, func(s status, put put) {
+		gauges("build_info", "Always 1; the labels say what is running.", []string{"version", "goversion"}, func(s status, put put) {
 			put(1, s.Version, runtime.Version())
 		}),
 		gauge("leading", "1 where this process decides, 0 where it stands by.", func(s status) float64 { return truth(s.leading) }),
-		gauge("warnings", "Warnings in force.", func(s status) int { return len(s.Warnings) }),
+		gauge("warnings", "Warnings in force; /v1/status has their text.", func(s status) int { return len(s.Warnings) }),
 
-		gauge("slots_limit", "Slots that there are.", func(s status) int { return s.Slots.Total.Limit }),
+		gauge("slots_limit", "Slots in force.", func(s status) int { return s.Slots.Total.Limit }),
 		gauge("slots_occupied", "Slots that are taken.", func(s status) int { return s.Slots.Total.Occupied }),
-		gauge("slots_free", "Slots that may be given now.", func(s status) int { return s.Slots.Total.Free }),
-		gauge("slots_leased", "Slots of hosts that are not seen at work yet.", func(s status) int { return s.Slots.Total.Leased }),
-		poolGauge("pool_slots_limit", "Slots of a pool.", func(p api.Slots) int { return p.Limit }),
+		gauge("slots_free", "Slots that hosts may take now.", func(s status) int { return s.Slots.Total.Free }),
+		gauge("slots_leased", "Taken slots of hosts that are not at work yet.", func(s status) int { return s.Slots.Total.Leased }),
+		poolGauge("pool_slots_limit", "Slots of a pool in force: of IRONIC_THROTTLE_POOL_LIMITS or IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT.", func(p api.Slots) int { return p.Limit }),
 		poolGauge("pool_slots_occupied", "Slots of a pool that are taken.", func(p api.Slots) int { return p.Occupied }),
 
-		gauge("hosts_booting", "Hosts at work without an agent that others started: they take no slot.",
+		gauge("hosts_booting", "Hosts at work without a yes and without an agent: they take no slot.",
 			func(s status) int { return s.Slots.Total.Booting }),
-		gauge("hosts_waiting", "Hosts that want a slot and asked lately.", func(s status) int { return s.Slots.Total.Waiting }),
+		gauge("hosts_waiting", "Hosts that want a slot and have asked recently.", func(s status) int { return s.Slots.Total.Waiting }),
 		gauge("hosts_stuck", "Hosts that have not moved for IRONIC_THROTTLE_STUCK_AFTER.",
 			func(s status) (n int) {
 				for _, o := range s.Slots.Occupants {
@@ -41,7 +41,7 @@ func slotRows() []row[status] {
 				put(s.View.AgeSeconds)
 			}
 		}),
-		gauge("view_fresh", "1 when the view of Ironic is fresh enough to give slots, else 0.",
+		gauge("view_fresh", "1 while the view of Ironic is fresh enough to say yes, else 0.",
 			func(s status) float64 { return truth(s.View.Fresh) }),
 
 		counters("answers_total", "Answers given, by reason.", []string{"reason"}, func(s status, put put) {
@@ -49,7 +49,7 @@ func slotRows() []row[status] {
 				put(float64(c.Count), string(c.Reason))
 			}
 		}),
-		counters("observed_refusals_total", "Answers that were yes only because the mode is observe, by the reason of the refusal.",
+		counters("observed_refusals_total", "Asks in mode observe that mode enforce would have refused, by reason.",
 			[]string{"reason"}, func(s status, put put) {
 				for _, c := range s.Refusals {
 					if !c.Reason.Yes() {
@@ -57,9 +57,9 @@ func slotRows() []row[status] {
 					}
 				}
 			}),
-		counter("slots_granted_total", "Leases begun by a yes.", func(s status) uint64 { return s.Totals.Granted }),
-		counter("slots_finished_total", "Slots given back because the work ended.", func(s status) uint64 { return s.Totals.Finished }),
-		counter("slots_expired_total", "Slots given back because the lease was never used.", func(s status) uint64 { return s.Totals.Expired }),
+		counter("slots_granted_total", "Slots that hosts took with a yes.", func(s status) uint64 { return s.Totals.Granted }),
+		counter("slots_finished_total", "Slots that came back because the work ended.", func(s status) uint64 { return s.Totals.Finished }),
+		counter("slots_expired_total", "Slots that came back because the host did not start.", func(s status) uint64 { return s.Totals.Expired }),
 	}
 }
 
@@ -86,9 +86,9 @@ func turnRows() []row[status] {
 					put(w.WaitedSeconds, w.Lane, w.Tenant)
 				}
 			}),
-		gauge("queue_hosts_stopped", "Hosts that want a slot and that a breaker or a pause has stopped.",
+		gauge("queue_hosts_stopped", "Hosts that a breaker or a paused group stops; they do not count as waiting.",
 			func(s status) int { return s.Turns.Stopped }),
-		histograms("queue_wait_seconds", "Time from the first ask of a host for a slot to the yes.", nil, func(s status, put func(api.Histogram, ...string)) {
+		histograms("queue_wait_seconds", "Time from a host's first ask for a slot to its yes.", nil, func(s status, put func(api.Histogram, ...string)) {
 			put(s.Turns.Waits)
 		}),
 	}
@@ -105,7 +105,7 @@ func failureRows() []row[status] {
 					}
 				}
 			}),
-		gauges("holds_hosts", "Failed hosts that have not gone well since, by whether they are held (held) or may be tried again (failed).",
+		gauges("holds_hosts", "Failed hosts that have not succeeded since: held, or failed = may be tried again.",
 			[]string{"state"}, func(s status, put put) {
 				var holds api.HoldCounts
 				if s.Holds != nil {
@@ -114,13 +114,13 @@ func failureRows() []row[status] {
 				put(float64(holds.Held), "held")
 				put(float64(holds.Failed), "failed")
 			}),
-		gauges("pool_paused", "1 when a conductor group has more failed hosts than IRONIC_THROTTLE_MAX_FAILED, else 0.", []string{"pool"},
+		gauges("pool_paused", "1 while a conductor group has more failed hosts than IRONIC_THROTTLE_MAX_FAILED allows, else 0.", []string{"pool"},
 			func(s status, put put) {
 				for _, p := range s.Storm.Pools {
 					put(truth(p.Paused), p.Pool)
 				}
 			}),
-		counters("outcomes_total", "Work that ended in Ironic, by result and work.", []string{"result", "work"}, func(s status, put put) {
+		counters("outcomes_total", "Work that ended in Ironic, by kind and result: success, failure or neutral.", []string{"result", "work"}, func(s status, put put) {
 			for _, o := range s.Storm.Outcomes {
 				put(float64(o.Count), o.Result, o.Work)
 			}
@@ -135,13 +135,13 @@ const totalLabel = "(total)"
 // sizingRows show how long boots take, and which limit is recommended.
 func sizingRows() []row[status] {
 	return []row[status]{
-		histograms("boot_seconds", "Time in a wait state until the agent came, by wait state and conductor group.", []string{"state", "group"},
+		histograms("boot_seconds", "Time in a wait state until the agent called, by wait state and conductor group.", []string{"state", "group"},
 			func(s status, put func(api.Histogram, ...string)) {
 				for _, b := range s.Sizing.Boots {
 					put(b.Up, b.State, b.Group)
 				}
 			}),
-		counters("boots_without_agent_total", "Boots that ended before the agent came, by wait state, conductor group and end: failed, or ended on purpose.",
+		counters("boots_without_agent_total", "Boots whose agent did not call, by wait state, conductor group and end: failed, or ended on purpose.",
 			[]string{"state", "group", "end"}, func(s status, put put) {
 				for _, b := range s.Sizing.Boots {
 					put(float64(b.Failed), b.State, b.Group, "failed")
@@ -149,8 +149,8 @@ func sizingRows() []row[status] {
 				}
 			}),
 
-		limitGauge("limit_ceiling", "Limit as it is set: the one in force is never above it.", func(p api.PoolSizing) int { return p.Ceiling }),
-		limitGauge("limit_recommended", "Limit that the boots allow; absent without enough evidence.", func(p api.PoolSizing) int { return p.Recommended }),
+		limitGauge("limit_ceiling", "Limit as set, (total) that of all hosts: the one in force is never above it.", func(p api.PoolSizing) int { return p.Ceiling }),
+		limitGauge("limit_recommended", "Limit that the boots suggest; absent without enough evidence.", func(p api.PoolSizing) int { return p.Recommended }),
 	}
 }
 
@@ -168,7 +168,7 @@ func limitGauge(name, help string, value func(api.PoolSizing) int) row[status] {
 // clusterRows are what the status tells of the cluster; no series without one.
 func clusterRows() []row[status] {
 	return []row[status]{
-		gauges("baremetalhosts_watch_broken", "1 while the watch of BareMetalHosts is broken: they are as they were last known.", nil,
+		gauges("baremetalhosts_watch_broken", "1 while the throttle cannot watch BareMetalHosts: they are as they were last known.", nil,
 			func(s status, put put) {
 				if s.Cluster != nil {
 					put(truth(s.Cluster.LastError != ""))

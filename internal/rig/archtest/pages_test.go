@@ -184,3 +184,29 @@ func TestTextsArePlain(t *testing.T) {
 		}
 	}
 }
+
+// TestAMetricsNameIsInFewFiles: to rename one changes three files, the row of its table among them.
+func TestAMetricsNameIsInFewFiles(t *testing.T) {
+	rows := regexp.MustCompile(`\b(?:gauges?|counters?|histograms|byRequest|poolGauge|limitGauge|fullName)\(\s*"([a-z_]+)"`)
+	files, found := texts(t, `.`), 0
+	for _, row := range rows.FindAllStringSubmatch(text(t, "internal/metrics/metrics.go")+text(t, "internal/metrics/status.go")+
+		text(t, "internal/metrics/sources.go"), -1) {
+		found++
+		name := `\bironic_throttle_` + row[1]
+		if strings.Contains(row[1], "_") { // else it is a word as any
+			name = `\b(ironic_throttle_)?` + row[1]
+		}
+		of, in := regexp.MustCompile(name+`(_bucket|_sum|_count)?\b`), []string{}
+		for path, text := range files {
+			if path != "CHANGELOG.md" && !strings.HasPrefix(path, "releasenotes/") && of.MatchString(text) {
+				in = append(in, path)
+			}
+		}
+		if len(in) > 3 {
+			t.Errorf("%s is in %d files, at most 3: %q", row[1], len(in), in)
+		}
+	}
+	if found < 40 {
+		t.Errorf("found only %d metrics: the search is broken", found)
+	}
+}

@@ -14,23 +14,14 @@ import (
 // spec is that of an object whose type we do not have.
 func spec(o *unstructured.Unstructured) map[string]any { return o.Object["spec"].(map[string]any) }
 
-// TestAlertsAndDashboardNameMetrics: what names a metric that does not exist never fires, or shows nothing; each query
-// looks at one throttle. e2e asks a Prometheus, and has promtool see each alert fire and stay silent.
-func TestAlertsAndDashboardNameMetrics(t *testing.T) {
-	page, m := read(t, "../../../docs/metrics.md"), kustomize(t, casesDir+"/everything")
+// TestGrafanaFindsTheDashboard: each query looks at one throttle. e2e asks a Prometheus, and has promtool see each alert
+// fire and stay silent.
+func TestGrafanaFindsTheDashboard(t *testing.T) {
+	m := kustomize(t, casesDir+"/everything")
 	dashboard := one[corev1.ConfigMap](t, m, "ConfigMap", "ironic-throttle-dashboard")
 	shown := dashboard.Data["ironic-throttle.json"]
 	if all, own := strings.Count(shown, `"expr"`), strings.Count(shown, `{job=~\"$job\"`); dashboard.Labels["grafana_dashboard"] != "1" || all < 10 || own < all {
 		t.Errorf("Grafana finds %d queries by the labels %v, %d of one throttle", all, dashboard.Labels, own)
-	}
-	names := regexp.MustCompile(`ironic_throttle_[a-z_]+`).FindAllString(shown+text(m.kind("PrometheusRule")[0]), -1)
-	for _, name := range names {
-		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(page, "`"+name+"`") {
-			t.Errorf("%s is not in docs/metrics.md", name)
-		}
-	}
-	if len(names) < 40 {
-		t.Errorf("found %d metrics: the search is broken", len(names))
 	}
 }
 
