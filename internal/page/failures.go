@@ -81,15 +81,15 @@ func (d *document) holds(v *View) {
 }
 
 func (d *document) hold(h *api.Hold, may func(api.Hold) bool) {
-	node, host := h.Name, h.Name
+	node := h.Name
 	if h.Namespace != "" {
-		node, host = h.Namespace+"~"+h.Name, h.Namespace+"/"+h.Name
+		node = h.Namespace + "~" + h.Name
 	}
 	d.put(`<tr data-key="%s"><th scope="row">`, h.NodeUUID)
 	d.link(node, h.NodeUUID)
 	d.put(`</th><td>`)
 	if may(*h) {
-		d.release(h, cmp.Or(host, h.NodeUUID))
+		d.release(h)
 	}
 	d.put(`</td><td>%s</td>`, h.Kind)
 	d.numbers(h.Failures, api.Seconds(h.RemainingSeconds))
@@ -97,8 +97,8 @@ func (d *document) hold(h *api.Hold, may func(api.Hold) bool) {
 }
 
 // release writes the button that releases h.
-func (d *document) release(h *api.Hold, host string) {
-	d.button("Release", host, ReleasePath(*h), h.Episode, "It may queue again, like any other.")
+func (d *document) release(h *api.Hold) {
+	d.button("Release", h.Host(), ReleasePath(*h), h.Episode, "It may queue again, like any other.")
 }
 
 // button writes one that the script makes work; without it there is none. It is of the present episode, so that it

@@ -29,7 +29,7 @@ func Host(v HostView) string {
 	}
 	if h := w.Hold; h != nil && h.Held && v.Release {
 		d.put(`<p>`)
-		d.release(h, w.Host)
+		d.release(h)
 		d.put(`</p>`)
 	}
 	d.section("steps", "What to do")

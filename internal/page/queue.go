@@ -20,28 +20,16 @@ func (d *document) queue(v *View) {
 }
 
 func (d *document) waiting(p *api.PoolQueue) {
-	d.table("Next of "+cmp.Or(p.Pool, "all hosts"), "n place, host, lane, told last, n errors, n waited, n expected in", len(p.Hosts), func(i int) {
+	d.table("Next of "+cmp.Or(p.Pool, "all hosts"), "n place, host, lane, told last, n errors, n waited, n expected", len(p.Hosts), func(i int) {
 		h := &p.Hosts[i]
 		d.put(`<tr data-key="%s">`, h.NodeUUID+" "+h.Name)
 		d.numbers(h.Position)
 		d.put(`<th scope="row">`)
 		d.link(h.Name, h.NodeUUID)
 		d.put(`</th><td>%s</td><td>%s</td>`, h.Lane, h.Reason)
-		d.numbers(h.Errors, api.Seconds(h.WaitedSeconds), expected(h))
+		d.numbers(h.Errors, api.Seconds(h.WaitedSeconds), h.Expected())
 	})
 	if more := p.Waiting - len(p.Hosts); more > 0 {
 		d.put(`<p>and %d more: <code>ironic-throttle queue --namespace NAMESPACE</code> shows those of one namespace</p>`, more)
 	}
-}
-
-// expected says when h may have its turn: half of such hosts, and 90 % of them.
-func expected(h *api.QueuedHost) string {
-	if h.ExpectSeconds == nil {
-		return "not known yet"
-	}
-	text := api.Seconds(*h.ExpectSeconds)
-	if h.AtMostSeconds != nil && *h.AtMostSeconds > *h.ExpectSeconds {
-		text += " to " + api.Seconds(*h.AtMostSeconds)
-	}
-	return text
 }

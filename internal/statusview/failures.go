@@ -34,7 +34,7 @@ func breakerText(b api.Breaker) string {
 func nextOf(b api.Breaker) (text string) {
 	switch b.State {
 	case "OPEN":
-		text = "probes in " + age(b.TimeToRecovery)
+		text = "probes in " + api.Seconds(b.TimeToRecovery)
 	case "HALF_OPEN":
 		text = fmt.Sprintf("%d of %d probes at work", b.Probes, b.ProbeLimit)
 	}
@@ -100,7 +100,7 @@ func Holds(h api.Holds) string {
 		text := "no"
 		switch {
 		case x.Held:
-			text = "for " + age(x.RemainingSeconds)
+			text = "for " + api.Seconds(x.RemainingSeconds)
 			held++
 		case x.Released:
 			text = "released"

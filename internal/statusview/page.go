@@ -7,8 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // page collects lines. What it is given is made harmless for a terminal, which breaks long lines itself.
@@ -100,9 +98,6 @@ func (p *page) table(t *table, hidden int, what string) {
 		p.line(fmt.Sprintf("... and %d %s more", hidden, what))
 	}
 }
-
-// age is a number of seconds as people read it.
-func age(seconds float64) string { return api.Seconds(seconds) }
 
 // hostName turns BMO's node name namespace~name into what commands take.
 func hostName(name string) string { return strings.Replace(name, "~", "/", 1) }

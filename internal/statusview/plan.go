@@ -59,7 +59,7 @@ func Plan(p api.Plan) string {
 // something.
 func (p *page) running(r *api.PlanRunning, now time.Time) {
 	const text = "Being carried out: %s of %s (%s): %s, for %s"
-	p.line(fmt.Sprintf(text, r.Decision, strings.Join(r.Hosts, ", "), r.Reason, r.Step, age(max(0, now.Sub(r.Since).Seconds()))))
+	p.line(fmt.Sprintf(text, r.Decision, strings.Join(r.Hosts, ", "), r.Reason, r.Step, api.Seconds(max(0, now.Sub(r.Since).Seconds()))))
 	if r.WaitsFor != "" {
 		p.fieldf("waits", "%s", r.WaitsFor)
 	}
@@ -141,7 +141,7 @@ func (p *page) action(a api.PlanAction) {
 	}
 	text := fmt.Sprintf("%s: saving %s/h, cost %s, %s slot-minutes", a.Reason, number(a.SavingPerHour), number(a.DisruptionCost), number(a.SlotMinutes))
 	if a.PaybackHours != nil {
-		text += ", payback " + age(*a.PaybackHours*time.Hour.Seconds())
+		text += ", payback " + api.Seconds(*a.PaybackHours*time.Hour.Seconds())
 	}
 	p.line("")
 	p.fieldf(string(a.Decision), "%s", text)

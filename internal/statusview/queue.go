@@ -36,7 +36,7 @@ func (p *page) hosts(header string, q api.PoolQueue, most int) {
 	t := newTable(header, "HOST", "ERRORS", "TOLD", "WAITED", "EXPECTED")
 	shown := q.Hosts[:min(len(q.Hosts), most)]
 	for _, h := range shown {
-		t.row(nonZero(h.Position), cmp.Or(hostName(h.Name), h.NodeUUID), nonZero(h.Errors), string(h.Reason), age(h.WaitedSeconds),
+		t.row(nonZero(h.Position), cmp.Or(hostName(h.Name), h.NodeUUID), nonZero(h.Errors), string(h.Reason), api.Seconds(h.WaitedSeconds),
 			h.Expected())
 	}
 	p.table(t, max(0, cmp.Or(q.Matching, q.Waiting)-len(shown)), "hosts")

@@ -75,7 +75,7 @@ func (p *page) slots(c Content) {
 func Answer(a api.Answer, effect string) string {
 	pairs := []string{"ready:", yesNo(a.Ready), "reason:", string(a.Reason), "message:", a.Message}
 	if a.RetryAfterSeconds > 0 {
-		pairs = append(pairs, "retry:", "after "+age(float64(a.RetryAfterSeconds)))
+		pairs = append(pairs, "retry:", "after "+api.Seconds(float64(a.RetryAfterSeconds)))
 	}
 	if a.Position > 0 {
 		pairs = append(pairs, "position:", fmt.Sprint(a.Position))
@@ -116,7 +116,7 @@ func (p *page) wide(c Content) {
 	p.fieldf("throttle", "%s at %s, mode %s", s.Version, c.Server, s.Mode)
 	view := "no complete poll of Ironic yet"
 	if s.View.AgeSeconds >= 0 {
-		view = fmt.Sprintf("last complete poll of Ironic %s ago, %d nodes at work", age(s.View.AgeSeconds), s.View.BusyNodes)
+		view = fmt.Sprintf("last complete poll of Ironic %s ago, %d nodes at work", api.Seconds(s.View.AgeSeconds), s.View.BusyNodes)
 	}
 	p.fieldf("view", "%s", view)
 	p.fieldf("totals", "%s", cmp.Or(counted(t.Granted, "granted", t.Adopted, "adopted", t.Foreign, "foreign", t.Finished, "finished",
@@ -140,7 +140,7 @@ func (p *page) working(c Content, most int) {
 	all = append(all, slices.DeleteFunc(slices.Clone(c.Status.Slots.Occupants), stuck)...)
 	shown := all[:min(len(all), most)]
 	for _, o := range shown {
-		t.row(cmp.Or(hostName(o.Name), o.NodeUUID), string(o.Op), o.State, o.Pool, age(o.SinceSeconds), note(o))
+		t.row(cmp.Or(hostName(o.Name), o.NodeUUID), string(o.Op), o.State, o.Pool, api.Seconds(o.SinceSeconds), note(o))
 	}
 	p.table(t, len(all)-len(shown), "hosts")
 }
