@@ -202,3 +202,26 @@ func (w *passage) spelled(t *testing.T, s spelling) {
 		}
 	}
 }
+
+// FuzzConnection gives the gate whatever a client may write.
+func FuzzConnection(f *testing.F) {
+	for _, s := range spellings(f) {
+		f.Add(s.raw)
+	}
+	for _, raw := range captured(f) {
+		f.Add(raw)
+	}
+	// No path, but Ironic looks behind the first slash.
+	f.Add(wireText("PUT", "http:v1/nodes/x/states/provision", `{"target":"active"}`))
+	// Decoded three times, by somebody to whom %% is no mistake.
+	f.Add(wireText("PUT", "/v1/nodes/x%25%2532fstates/provision", `{"target":"active"}`))
+	w := newPassage(f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if len(raw) > 32<<10 {
+			return
+		}
+		if err := w.law(w.send(raw), raw); err != nil {
+			t.Fatalf("%q:\n%v", raw, err)
+		}
+	})
+}

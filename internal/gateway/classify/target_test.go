@@ -43,6 +43,7 @@ func TestTargetIsReadFromEverySource(t *testing.T) {
 		{name: "path that starts work", path: "rebuild", target: "rebuild"},
 		{name: "query", query: "target=inspect", target: "inspect"},
 		{name: "query, encoded", query: "%74arge%74=%61bort", target: "abort", free: true},
+		{name: "query, another case", query: "Target=clean&target=abort", target: "clean"},
 		{name: "form", kind: typeForm, body: "target=clean", target: "clean"},
 		{name: "form, free", kind: typeForm, body: "x=1&target=abort", target: "abort", free: true},
 		{name: "nothing"},
