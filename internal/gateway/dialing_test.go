@@ -72,7 +72,7 @@ func TestWhatIsNotDialedInTimeIsNotSent(t *testing.T) {
 			s.letIn()
 			if row.kept {
 				var kill atomic.Bool
-				s.back.wrap = func(_ int64, near net.Conn) net.Conn { return deadConn{near, &kill} }
+				s.back.wrap = func(near net.Conn) net.Conn { return deadConn{near, &kill} }
 				s.ask(getText("/v1/nodes"), http.StatusOK, 0) // makes it
 				s.back.wrap = nil
 				kill.Store(true)

@@ -60,8 +60,6 @@ const (
 	version      = "X-Openstack-Ironic-Api-Version"
 	reasonHeader = "X-Ironic-Throttle-Reason"
 	cacheHeader  = "X-Ironic-Throttle-Cache"
-
-	capacityFields = "uuid,name,provision_state,boot_interface"
 )
 
 // stage is a gateway with its decision in front of a fake Ironic. It has net/http on both sides, over networks in

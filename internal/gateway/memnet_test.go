@@ -18,9 +18,9 @@ type network struct {
 	once   sync.Once
 	down   chan struct{}
 
-	dialed, open atomic.Int64                            // connections; open is by the side that dialed
-	dialing      func(ctx context.Context) error         // before a connection; nil: nothing
-	wrap         func(nth int64, near net.Conn) net.Conn // the side that dialed; nil: as it is
+	dialed, open atomic.Int64                    // connections; open is by the side that dialed
+	dialing      func(ctx context.Context) error // before a connection; nil: nothing
+	wrap         func(near net.Conn) net.Conn    // the side that dialed; nil: as it is
 }
 
 // window is how much one side may send before the other has read it.
@@ -46,10 +46,11 @@ func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	n.dialed.Add(1)
 	n.open.Add(1)
 	var near net.Conn = &plug{l, &l.ends[0], &l.ends[1]}
-	if nth := n.dialed.Add(1); n.wrap != nil {
-		near = n.wrap(nth, near)
+	if n.wrap != nil {
+		near = n.wrap(near)
 	}
 	return near, nil
 }

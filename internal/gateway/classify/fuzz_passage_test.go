@@ -181,8 +181,6 @@ func (toIronic) RoundTrip(r *http.Request) (*http.Response, error) {
 // oneNode is an Ironic where every name is the same node's.
 type oneNode struct{}
 
-func (oneNode) Shown(io.Reader) (ironic.Node, error) { return ironic.Node{}, nil }
-
 func (oneNode) Node(_ context.Context, key string) (ironic.Node, bool, error) {
 	return ironic.Node{UUID: granted, Name: key, State: ironic.Active}, true, nil
 }
