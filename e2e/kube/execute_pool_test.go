@@ -43,8 +43,8 @@ type mortal struct {
 	ironic   *fakeIronic
 	settings settings
 	alive    atomic.Pointer[throttle] // listening; nil: dead, or starting
-	begins   chan struct{}            // not nil: the write that begins a command tells the test, and waits for it
-	begun    sync.Once
+	scaling  chan struct{}            // not nil: the first write of replicas tells the test, and waits for it
+	scaled   sync.Once
 
 	mu     sync.Mutex
 	fates  int // of writes, from the mark of the Machine on
@@ -81,8 +81,8 @@ func (m *mortal) between(w http.ResponseWriter, r *http.Request, server http.Han
 			wait(r.Context(), time.Millisecond)
 		}
 	}
-	if m.begins != nil && bytes.Contains(body, []byte(`\"step\":\"begun\"`)) {
-		m.begun.Do(func() { m.begins <- struct{}{}; <-m.begins })
+	if write.scales && m.scaling != nil {
+		m.scaled.Do(func() { m.scaling <- struct{}{}; <-m.scaling })
 	}
 	m.mu.Lock()
 	if m.fates > 0 || write.marks {
@@ -250,10 +250,10 @@ func (m *mortal) guard(machine, allowed string) {
 	applyLive(m.T, m.nodes, objects)
 }
 
-// playMortal makes a pool of three Machines, which have a host each. Those of machine-0 and machine-2 have a pod
+// playMortal makes a pool of three Machines, which have a host each, and free hosts. Those of machine-0 and machine-2 have a pod
 // that may not go. Their nodes are on the API server, or on one that the throttle reaches at far; "": it has no kubeconfig. Work
 // in Ironic does not end by itself. The throttle has the rights of a component: planner, which only plans, or planner-execute.
-func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string) *mortal {
+func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string, free int) *mortal {
 	t.Helper()
 	ns := namespace(t, "mortal")
 	own, err := kube.NewClient(cluster.Config())
@@ -280,7 +280,7 @@ func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string
 		holdKubeconfig(t, ns, kubeconfig)
 	}
 	nodes.Token(t, ns, "default") // makes the account
-	if err := m.Start(t.Context(), 3, 0); err != nil {
+	if err := m.Start(t.Context(), 3, free); err != nil {
 		t.Fatal(err)
 	}
 	hosts, err := m.HostsNow(t.Context())
@@ -288,9 +288,13 @@ func playMortal(t *testing.T, component string, nodes *realkube.Kube, far string
 		t.Fatal(err)
 	}
 	for _, h := range hosts {
-		spec := fakeironic.NodeSpec{UUID: h.Status.Provisioning.ID, Name: ns + "~" + h.Name, State: ironic.Active, Image: "c0ffee"}
+		spec := fakeironic.NodeSpec{UUID: h.Status.Provisioning.ID, Name: ns + "~" + h.Name, State: ironic.Available, Image: "c0ffee"}
+		watts := "100"
+		if h.Spec.ConsumerRef != nil {
+			spec.State, watts = ironic.Active, "400"
+		}
 		m.ironic.With(func(now time.Time, w *fakeironic.World) { _, err = w.CreateNode(now, spec) })
-		for key, value := range map[string]string{"watts-busy": "400", "watts-idle": "400"} {
+		for key, value := range map[string]string{"watts-busy": watts, "watts-idle": watts, "class": "one"} {
 			cluster.Merge(t, realkube.Host(ns, h.Name), `{"metadata": {"annotations": {"ironic-throttle.metal3.io/`+key+`": "`+value+`"}}}`)
 		}
 	}

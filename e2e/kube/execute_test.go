@@ -85,7 +85,7 @@ func (r *released) becomes(node string, state ironic.State) {
 // for those who want slots.
 func TestServeIsKilledWhileItReleases(t *testing.T) {
 	t.Parallel()
-	m := playMortal(t, "planner-execute", cluster, "")
+	m := playMortal(t, "planner-execute", cluster, "", 0)
 	r := &released{mortal: m}
 	for i := range r.real {
 		r.real[i] = m.ironic.node(t, m.Namespace+"~real-"+string(rune('0'+i)))
@@ -103,28 +103,28 @@ func TestServeIsKilledWhileItReleases(t *testing.T) {
 	}
 }
 
-// A host of a workload cluster is released whose pod fits on another node. It is drained within a PodDisruptionBudget, and the API
-// server of that cluster is away for a while. The process is killed as above.
-func TestServeIsKilledWhileItDrains(t *testing.T) {
+// A host is replaced by a cheaper one. The new Machine is there before the old node is drained, which is of a workload cluster; a
+// PodDisruptionBudget is kept there, and the API server of that cluster is away for a while. The process is killed as above.
+func TestServeIsKilledWhileItReplaces(t *testing.T) {
 	t.Parallel()
 	far := workloads(t)
 	way := far.Proxy(t)
-	m := playMortal(t, "planner-execute", far, way.URL)
-	applyLive(t, far, decode(t, `{apiVersion: v1, kind: Node, metadata: {name: `+m.Namespace+`-other}, spec: {},
- status: {allocatable: {cpu: 8, memory: 8Gi, pods: 10}, conditions: [{type: Ready, status: "True"}]}}`))
+	m := playMortal(t, "planner-execute", far, way.URL, 1)
 	m.guard("machine-1", "0")
 	m.guard("machine-1", "1")
-	m.begins = make(chan struct{})
+	m.scaling = make(chan struct{})
 	stop := m.play()
 	defer stop()
 	m.lives()
 	select {
-	case <-m.begins:
+	case <-m.scaling:
 	case <-time.After(6 * time.Minute):
 		t.Fatal("nothing begins; ", m.story())
 	}
 	m.guard("machine-1", "0")
-	m.begins <- struct{}{}
+	m.scaling <- struct{}{}
+	m.until("the replacement", func() bool { return len(m.machines()) == 4 })
+	m.guard("machine-3", "0")
 	m.until("drain that waits for the budget", func() bool {
 		plan := m.plan()
 		return plan != nil && plan.Running != nil && plan.Running.WaitsFor == "1 pods leave node "+m.NodeOf("machine-1")
@@ -135,9 +135,9 @@ func TestServeIsKilledWhileItDrains(t *testing.T) {
 		return plan != nil && plan.Running != nil && strings.Contains(plan.Running.LastError, "cluster "+m.Namespace+"/c cannot be read")
 	})
 	way.Mend()
-	if n := len(m.machines()); n != 3 {
-		t.Errorf("%d Machines while the old node is drained, want 3", n)
+	if n := len(m.machines()); n != 4 {
+		t.Errorf("%d Machines while the old node is drained, want 4", n)
 	}
 	m.guard("machine-1", "1")
-	m.ended("host-1", "machine-1", 2, 1)
+	m.ended("host-1", "machine-1", 3, 2)
 }

@@ -51,7 +51,7 @@ func releases(plan api.Plan) bool {
 // TestThePlanOfLiveObjects, with the rights of the component alone.
 func TestThePlanOfLiveObjects(t *testing.T) {
 	t.Parallel()
-	plan := playMortal(t, "planner", cluster, "").lives().planOf("release of the empty host", releases)
+	plan := playMortal(t, "planner", cluster, "", 0).lives().planOf("release of the empty host", releases)
 	if !plan.DryRun || plan.Hosts != 3 || !slices.ContainsFunc(plan.Excluded, func(e api.PlanExcluded) bool { return e.Condition == "PodsMovable" && e.Hosts == 2 }) {
 		t.Errorf("dry run %v of %d hosts, excluded are %v", plan.DryRun, plan.Hosts, plan.Excluded)
 	}
@@ -97,7 +97,7 @@ func TestThePlanOfAWorkloadCluster(t *testing.T) {
 	t.Parallel()
 	far := workloads(t)
 	network := far.Proxy(t)
-	m := playMortal(t, "planner", far, "")
+	m := playMortal(t, "planner", far, "", 0)
 	ns, p := m.Namespace, m.lives()
 	away := func(why string) {
 		t.Helper()

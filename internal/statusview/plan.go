@@ -58,8 +58,11 @@ func Plan(p api.Plan) string {
 // running tells of planned work that is being carried out: what, what it waits for, and whether somebody must do
 // something.
 func (p *page) running(r *api.PlanRunning, now time.Time) {
-	const text = "Being carried out: %s of %s (%s): %s, for %s"
-	p.line(fmt.Sprintf(text, r.Decision, strings.Join(r.Hosts, ", "), r.Reason, r.Step, api.Seconds(max(0, now.Sub(r.Since).Seconds()))))
+	what := fmt.Sprintf("%s of %s", r.Decision, strings.Join(r.Hosts, ", "))
+	if r.Replacement != "" {
+		what += " by " + r.Replacement
+	}
+	p.line(fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, api.Seconds(max(0, now.Sub(r.Since).Seconds()))))
 	if r.WaitsFor != "" {
 		p.fieldf("waits", "%s", r.WaitsFor)
 	}

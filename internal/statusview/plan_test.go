@@ -124,10 +124,10 @@ no  ConsolidateAfter: a pod came 4m ago, 26m are left
 func TestWhatIsBeingCarriedOutIsShownFirst(t *testing.T) {
 	made := time.Date(2026, 11, 24, 3, 4, 0, 0, time.UTC)
 	p := api.Plan{MadeAt: made, Running: &api.PlanRunning{
-		Decision: api.PlanRelease, Reason: api.PlanUnderutilized, Hosts: []string{"metal3/host-3", "metal3/host-4"},
+		Decision: api.PlanReplace, Reason: api.PlanUnderutilized, Hosts: []string{"metal3/host-3", "metal3/host-4"}, Replacement: "metal3/spare",
 		Step: "node n-3 is drained", WaitsFor: "3 pods leave node n-3", Since: made.Add(-4 * time.Minute), Stuck: true, LastError: "pods: forbidden\x1b[2J",
 	}}
-	want := `Being carried out: release of metal3/host-3, metal3/host-4 (Underutilized): node n-3 is drained, for 4m
+	want := `Being carried out: replace of metal3/host-3, metal3/host-4 by metal3/spare (Underutilized): node n-3 is drained, for 4m
 waits     3 pods leave node n-3
 error     pods: forbidden?[2J
 stuck     this takes longer than it should: docs/planned-work.md, "When it is stuck". To end it:

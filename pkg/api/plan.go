@@ -68,15 +68,16 @@ type PlanCluster struct {
 
 // PlanRunning is planned work that has begun and not ended. Its action was one of an earlier plan.
 type PlanRunning struct {
-	ID        string       `json:"id"` // in the annotation and the labels ironic-throttle.metal3.io/command
-	Decision  PlanDecision `json:"decision"`
-	Reason    PlanReason   `json:"reason"`
-	Hosts     []string     `json:"hosts"`               // NAMESPACE/NAME; the annotation is on the first one
-	Step      string       `json:"step"`                // what is done now, in words
-	WaitsFor  string       `json:"waitsFor,omitempty"`  // if it waits
-	Since     time.Time    `json:"since"`               // when the step began
-	Stuck     bool         `json:"stuck,omitempty"`     // the step takes longer than it should: look at it
-	LastError string       `json:"lastError,omitempty"` // why it did not go on when that was tried last; "" = it did
+	ID          string       `json:"id"` // in the annotation and the labels ironic-throttle.metal3.io/command
+	Decision    PlanDecision `json:"decision"`
+	Reason      PlanReason   `json:"reason"`
+	Hosts       []string     `json:"hosts"`                 // NAMESPACE/NAME; the annotation is on the first one
+	Replacement string       `json:"replacement,omitempty"` // the host that is deployed first, NAMESPACE/NAME
+	Step        string       `json:"step"`                  // what is done now, in words
+	WaitsFor    string       `json:"waitsFor,omitempty"`    // if it waits
+	Since       time.Time    `json:"since"`                 // when the step began
+	Stuck       bool         `json:"stuck,omitempty"`       // the step takes longer than it should: look at it
+	LastError   string       `json:"lastError,omitempty"`   // why it did not go on when that was tried last; "" = it did
 }
 
 // PlanAction is one line of a plan. Hosts are NAMESPACE/NAME.
@@ -143,7 +144,7 @@ type PlanExplanation struct {
 
 // PlanCondition is one condition of a candidate.
 type PlanCondition struct {
-	Type    string `json:"type"` // such as ConsolidateAfter, ConsolidationPolicy, Scales
+	Type    string `json:"type"` // such as ConsolidateAfter, ConsolidationPolicy, Consolidatable
 	Met     bool   `json:"met"`
 	Message string `json:"message"`
 }

@@ -16,6 +16,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
+// settled is how old the youngest Machine of a pool must be for another one to come: Machines are told apart by when they
+// were made.
+const settled = time.Minute
+
 // consider reads the clusters, removes marks that are left, and makes a plan, or carries out the one that was made.
 func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
 	held := r.o.Hold() != ""
@@ -117,11 +121,15 @@ func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction
 // to go with it. It does not look at the cluster.
 func recordOf(a api.PlanAction, id string, now time.Time) record {
 	h := a.Hosts[0]
-	return record{
+	r := record{
 		Version: version, ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Pool: a.Pool,
 		Started: now, Step: begun, Since: now,
 		Host: h.Name, Machine: h.Machine, Node: h.Node, PowerOff: h.PowerOff && a.Decision != api.PlanReprovision,
 	}
+	if a.Replacement != nil {
+		r.Spare = a.Replacement.Name
+	}
+	return r
 }
 
 // complete enters what the cluster says, and fails where that is not what the action was made for.
@@ -130,8 +138,16 @@ func (r *record) complete(s *seen) error {
 		return s.node.away
 	}
 	r.HostUID, r.MachineUID, r.Consumer = string(s.host.UID), string(s.machine.UID), consumer(s.host)
+	for _, m := range s.members {
+		if m.CreationTimestamp.After(r.Newest) {
+			r.Newest = m.CreationTimestamp.Time
+		}
+	}
 	if why := r.refused(s, moment{now: r.Started, live: true}); why != "" {
 		return errors.New(why)
+	}
+	if r.Decision != api.PlanRelease && r.Started.Sub(r.Newest) < settled {
+		return fmt.Errorf("%s has a Machine that is younger than %s", r.Pool, settled)
 	}
 	return r.fault() // else it would be begun and taken for none, again and again
 }

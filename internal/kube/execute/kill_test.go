@@ -31,13 +31,13 @@ var works = []work{
 		s.pod("a", "machine-1")
 		return s
 	}, func(s *stage) { s.went(3, "machine-1") }},
-	{"consolidate", func(t *testing.T) *stage {
+	{"replace", func(t *testing.T) *stage {
 		s := newStage(t, 1, true)
-		s.action.Reason = api.PlanUnderutilized
+		s.action = s.replace("host-3")
 		s.pod("a", "machine-1")
 		s.pod("b", "machine-1")
 		return s
-	}, func(s *stage) { s.went(2, "machine-1") }},
+	}, func(s *stage) { s.went(3, "machine-1") }},
 }
 
 // A process that ends at any write, before it takes effect or after, or with it on its way to arrive when the next process has

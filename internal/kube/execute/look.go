@@ -20,6 +20,7 @@ type seen struct {
 	host    *objects.Host
 	machine *objects.Machine
 	node    node
+	spare   *objects.Host
 	owner   *objects.Owner
 	members []machine     // of the owner
 	pods    []*corev1.Pod // that must leave the node, while it is drained
@@ -29,6 +30,11 @@ type seen struct {
 type machine struct {
 	*objects.Machine
 	set string // its MachineSet
+	// host is NAMESPACE/NAME of the one that it has chosen, ready whether its node is, and away why that is not known. They
+	// are read of Machines that are younger than the record's Newest.
+	host  string
+	ready bool
+	away  *away
 }
 
 // node is a node with its cluster.
@@ -109,6 +115,8 @@ func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, e
 	}
 	s.machine = objects.Get[*objects.Machine](ctx, own, "Machine", c.Machine)
 	s.node = r.nodeOf(ctx, own, s.machine, s.host, c.Node)
+	// Before the Machines: whoever has claimed it is among them.
+	s.spare = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Spare)
 	r.lookAtPool(ctx, own, c, s)
 	if c.Step == draining && own.Err == nil && found(s.node) {
 		s.pods = r.pods(ctx, own, &s.node)
@@ -152,9 +160,27 @@ func (r *Runner) lookAtPool(ctx context.Context, own *objects.Server, c *record,
 	}
 	for _, m := range objects.All(ctx, own, "Machine", objects.Whole[*objects.Machine], options...) {
 		by := objects.Controller(m)
-		if sets[string(by.UID)] {
-			s.members = append(s.members, machine{m, by.Name})
+		if !sets[string(by.UID)] {
+			continue
 		}
+		one := machine{Machine: m, set: by.Name}
+		if !c.Newest.IsZero() && m.CreationTimestamp.After(c.Newest) {
+			r.lookAtNewcomer(ctx, own, &one)
+		}
+		s.members = append(s.members, one)
+	}
+}
+
+// lookAtNewcomer finds which host a Machine has chosen, and whether its node is Ready.
+func (r *Runner) lookAtNewcomer(ctx context.Context, own *objects.Server, m *machine) {
+	if ref := m.Spec.InfrastructureRef; ref.Kind == "Metal3Machine" {
+		chosen := objects.Get[*objects.Metal3Machine](ctx, own, ref.Kind, m.Namespace+"/"+ref.Name)
+		m.host = chosen.Annotations["metal3.io/BareMetalHost"]
+	}
+	n := r.nodeOf(ctx, own, m.Machine, objects.Get[*objects.Host](ctx, own, "BareMetalHost", m.host), m.Status.NodeRef.Name)
+	m.away = n.away
+	for _, c := range n.Status.Conditions {
+		m.ready = m.ready || c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	}
 }
 

@@ -34,7 +34,9 @@ const (
 // The label is ID, or ID.WORD.REPLICAS on an owner: what the command has done to its replicas, with the number that was
 // written. Cluster API does not hand labels on to MachineSets, annotations it does.
 const (
+	wordUp   = "up"   // for the replacement
 	wordDown = "down" // for the Machine that goes
+	wordBack = "back" // the replacement taken back
 	wordEnd  = "end"  // nothing any more: a write that is still on its way meets another version
 	wordKept = "kept" // on a host: it had plannedMark before, which is somebody's
 )
@@ -105,9 +107,16 @@ func unmark(m *objects.Machine) write {
 }
 
 // scale changes the replicas, and says so, in one write.
-func (r *record) scale(o *objects.Owner, to int, word string) write {
+func (r *record) scale(o *objects.Owner, by int, word string) write {
+	from := replicas(o)
+	to := max(0, from+by)
 	w := marks("makes the owner smaller", o, fmt.Sprintf("%s.%s.%d", r.ID, word, to), nil)
-	w.spec, w.from, w.to = map[string]any{"replicas": to}, strconv.Itoa(replicas(o)), strconv.Itoa(to)
+	w.spec, w.from, w.to = map[string]any{"replicas": to}, strconv.Itoa(from), strconv.Itoa(to)
+	if by > 0 {
+		w.what = "makes the owner larger"
+	} else if by == 0 {
+		w.what, w.spec = "lets no earlier write pass", nil
+	}
 	return w
 }
 

@@ -1,9 +1,11 @@
 package execute
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,23 +18,25 @@ import (
 type step string
 
 const (
-	begun    step = "begun"
-	draining step = "draining"
-	going    step = "going"
-	leaving  step = "leaving"
-	ending   step = "ending"
+	begun     step = "begun"
+	deploying step = "deploying"
+	draining  step = "draining"
+	going     step = "going"
+	leaving   step = "leaving"
+	ending    step = "ending"
 )
 
 // steps are all steps, with what they do.
 var steps = map[step]string{
-	begun:    "it begins",
-	draining: "the pods leave the node",
-	going:    "the Machine is about to go",
-	leaving:  "the Machine goes, and its host is cleaned",
-	ending:   "its marks are removed",
+	begun:     "it begins",
+	deploying: "the replacement is deployed first",
+	draining:  "the pods leave the node",
+	going:     "the Machine is about to go",
+	leaving:   "the Machine goes, and its host is cleaned",
+	ending:    "its marks are removed",
 }
 
-// record is a command as its annotation has it: one host is released or provisioned again. A tenant may write a
+// record is a command as its annotation has it: one host is released, provisioned again or replaced. A tenant may write a
 // BareMetalHost, so it is no proof of anything: fault refuses what reaches beyond the host's namespace, and unproven looks for
 // our marks where the tenant may not write, before anything there goes. It does not name the cluster of the node, which is
 // that of the Machine.
@@ -50,6 +54,8 @@ type record struct {
 	Node       string           `json:"node"`
 	Consumer   string           `json:"consumer"` // KIND NAMESPACE/NAME of who has claimed the host
 	PowerOff   bool             `json:"powerOff,omitempty"`
+	Spare      string           `json:"spare,omitempty"` // NAMESPACE/NAME of the host that the plan has chosen as replacement
+	Newest     time.Time        `json:"newest,omitzero"` // when the youngest Machine of the pool was made; a younger one is new
 	Started    time.Time        `json:"started"`
 	Step       step             `json:"step"`
 	Since      time.Time        `json:"since"`         // when it came to Step
@@ -79,7 +85,7 @@ func (r *record) fault() error {
 	switch {
 	case r.Version != version || steps[r.Step] == "":
 		return fmt.Errorf("version %d, step %.99q: %w", r.Version, r.Step, errUnknown)
-	case r.Decision != api.PlanRelease && r.Decision != api.PlanReprovision:
+	case !slices.Contains([]api.PlanDecision{api.PlanRelease, api.PlanReprovision, api.PlanReplace}, r.Decision):
 		return fmt.Errorf("decision %.99q is none that is carried out", r.Decision)
 	case kind != string(disruption.PoolMachineDeployment) && kind != string(disruption.PoolMachineSet):
 		return fmt.Errorf("%.99q is no pool", r.Pool)
@@ -88,7 +94,7 @@ func (r *record) fault() error {
 	case r.ID == "" || r.HostUID == "" || r.MachineUID == "":
 		return errors.New("it has no id, or its host or Machine has no UID")
 	}
-	for _, key := range []string{r.Machine, owner} { // Cluster API's provider takes hosts of its own namespace alone
+	for _, key := range []string{r.Machine, owner, cmp.Or(r.Spare, r.Host)} { // Cluster API's provider takes hosts of its own namespace alone
 		if !strings.HasPrefix(key, home+"/") {
 			return fmt.Errorf("%.99q is not of the namespace of host %.99q", key, r.Host)
 		}

@@ -8,13 +8,13 @@ import (
 
 // The record is on a host that a tenant may write: what reaches beyond the host's namespace, or was never written here, is none.
 func TestRecordsThatAreNone(t *testing.T) {
-	const good = `{"version":1,"id":"abcdef","step":"leaving","decision":"release","pool":"MachineSet n/p","host":"n/a","hostUID":"x","machineUID":"x","machine":"n/b"}`
+	const good = `{"version":1,"id":"abcdef","step":"leaving","decision":"replace","pool":"MachineSet n/p","host":"n/a","hostUID":"x","machineUID":"x","machine":"n/b","spare":"n/c"}`
 	if _, err := read(good); err != nil {
 		t.Fatal(err)
 	}
 	for what, another := range map[string]string{
-		`"abcdef"`: `""`, `"machineUID":"x"`: `"machineUID":""`, `n/b`: "other/b", "n/p": "other/p", "n/a": "a", `"x",`: "", "{": "",
-		`"release"`: `"replace"`, `:"release"`: `:""`, "MachineSet": "Node", `"step"`: `"why":"` + strings.Repeat("x", maxTexts) + `","step"`,
+		`"abcdef"`: `""`, `"machineUID":"x"`: `"machineUID":""`, `n/b`: "other/b", "n/p": "other/p", "n/c": "other/c", "n/a": "a", `"x",`: "", "{": "",
+		`"replace"`: `"report"`, `:"replace"`: `:""`, "MachineSet": "Node", `"step"`: `"why":"` + strings.Repeat("x", maxTexts) + `","step"`,
 	} {
 		if _, err := read(strings.Replace(good, what, another, 1)); err == nil || errors.Is(err, errUnknown) {
 			t.Errorf("%s for %s: %v", another, what, err)
@@ -29,7 +29,7 @@ func TestRecordsThatAreNone(t *testing.T) {
 
 // What is read is written as it is, and no step of it panics.
 func FuzzRead(f *testing.F) {
-	f.Add(`{"version":1,"id":"abcdef","step":"ending","decision":"reprovision","pool":"MachineSet n/p","host":"n/a","hostUID":"x","machineUID":"x","node":"n","machine":"n/b","why":"x"}`)
+	f.Add(`{"version":1,"id":"abcdef","step":"ending","decision":"replace","pool":"MachineSet n/p","host":"n/a","hostUID":"x","machineUID":"x","node":"n","machine":"n/b","spare":"n/c","why":"x"}`)
 	f.Add(`{"version":1,"id":"abcdef","step":"leaving","decision":"release","pool":"MachineSet n/p","host":"n/a","hostUID":"x","machineUID":"x","node":"n","machine":"n/b"}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := read(text)

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/capiplayer"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -53,7 +52,7 @@ func TestRelease(t *testing.T) {
 }
 
 // Nothing begins without the pool's annotation, without the lead, in a dry run, of a plan that is blocked or does not hold, while
-// a real host waits, or where a pool that shall get another Machine lacks one already. All nodes and pods are read seldom then.
+// a real host waits, or where Machines cannot be told apart by their age. All nodes and pods are read seldom then.
 func TestNothingBegins(t *testing.T) {
 	for name, set := range map[string]func(s *stage){
 		"not allowed": func(s *stage) { s.annotate(s.owner(), executeMark, "") },
@@ -65,12 +64,7 @@ func TestNothingBegins(t *testing.T) {
 		"claimed":     func(s *stage) { s.change(s.host("host-1"), `{"spec":{"consumerRef":{"name":"x"}}}`) },
 		"other node":  func(s *stage) { s.action.Hosts[0].Node = s.NodeOf("machine-2") },
 		"no node":     func(s *stage) { _ = s.Nodes.Delete(s.Context(), s.node("machine-1")) },
-		"no other": func(s *stage) {
-			s.action.Decision = api.PlanReprovision
-			m := s.machine("machine-2")
-			m.Status.NodeRef.Name = ""
-			_ = s.Own.Status().Update(s.Context(), objects.As(m, capiplayer.Machines))
-		},
+		"younger":     func(s *stage) { s.action.Decision = api.PlanReprovision; s.now = s.now.Add(-24 * time.Hour) },
 	} {
 		s := newStage(t, 0, false)
 		set(s)
@@ -129,8 +123,11 @@ func TestAPlanThatIsDueDoesNotSpin(t *testing.T) {
 
 // Somebody changes things while a command is at work: it is abandoned with why, and all is taken back.
 func TestSomebodyElse(t *testing.T) {
-	const begins, drains, tainted, smaller = "begins planned work", "taints the node", "from=begun to=draining", "makes the owner smaller"
+	const begins, larger, drains, smaller = "begins planned work", "makes the owner larger", "taints the node", "makes the owner smaller"
 	spec := func(text string) func(s *stage) { return func(s *stage) { s.change(s.owner(), `{"spec":{`+text+`}}`) } }
+	claimed := func(s *stage) {
+		s.change(s.host("host-3"), `{"spec":{"consumerRef":{"kind":"Metal3Machine","name":"x"}}}`)
+	}
 	for _, row := range []struct {
 		after, abandoned string
 		change           func(s *stage)
@@ -148,11 +145,18 @@ func TestSomebodyElse(t *testing.T) {
 		{begins, "node metal3-machine-1 is part of another command", func(s *stage) {
 			s.change(s.node("machine-1"), `{"spec":{"taints":[{"key":"`+taintKey+`","value":"other","effect":"NoSchedule"}]}}`)
 		}, 3, nil},
-		{tainted, "lacks the taint", func(s *stage) {
+		{drains, "host metal3/host-3 is not free any more", claimed, 3, nil},
+		{drains, "host metal3/host-3 is part of another command", func(s *stage) {
+			s.change(s.host("host-3"), `{"metadata":{"labels":{"`+commandMark+`":"other"}}}`)
+		}, 3, nil},
+		{larger, "host metal3/host-3 was claimed by Metal3Machine metal3/x", claimed, 3, nil},
+		{larger, "lacks the taint", func(s *stage) {
 			h := s.host("host-1")
 			s.annotate(h, commandMark, strings.ReplaceAll(h.Annotations[commandMark], "machine-1", "machine-2"))
 		}, 3, nil},
-		{drains, "is stopped", func(s *stage) { s.annotate(s.owner(), stoppedMark, strings.Repeat("ä", 100<<10)) }, 3, nil},
+		{larger, "smaller before", spec(`"replicas":3`), 3, nil},
+		{larger, "is stopped", func(s *stage) { s.annotate(s.owner(), stoppedMark, strings.Repeat("ä", 100<<10)) }, 3, nil},
+		{larger, "not ready after 3h", func(s *stage) { s.slow, s.now = true, s.now.Add(deployLimit+time.Second) }, 3, nil},
 		{drains, "is not empty any more", func(s *stage) { s.pod("new", "machine-1") }, 3, nil},
 		{drains, "have not left node", func(s *stage) { s.pod("new", "machine-1"); s.guarded["new"] = true; s.now = s.now.Add(drainLimit) }, 3, nil},
 		{drains, "has another owner", func(s *stage) { s.change(s.machine("machine-1"), `{"metadata":{"ownerReferences":null}}`) }, 3, nil},
@@ -163,6 +167,10 @@ func TestSomebodyElse(t *testing.T) {
 			s := newStage(t, 1, true)
 			if s.once = true; row.abandoned == "have not left node" {
 				s.action.Reason = api.PlanUnderutilized
+			}
+			if row.after == larger || strings.Contains(row.abandoned, "host-3") {
+				s.action = s.replace("host-3")
+				s.pod("a", "machine-1")
 			}
 			changed := false
 			s.hook = func(_ call, apply func() error) error {
@@ -186,43 +194,62 @@ func TestSomebodyElse(t *testing.T) {
 			s.went(row.replicas, row.gone...)
 			s.clean()
 			s.noticed("PlannedWorkAbandoned", row.abandoned)
-			if n := len(s.pods()); (n > 0) != strings.Contains("is not empty any more, have not left node", row.abandoned) {
+			if n := len(s.pods()); (n > 0) != (row.after == larger || row.after == drains) {
 				t.Errorf("%d pods", n)
 			}
 		})
 	}
 }
 
-// sight is what is seen of a command to which all is marked.
+// sight is what is seen of a command to which all is marked, while its replacement is there.
 func sight(r *record) *seen {
 	of := func(o client.Object, uid, label string) {
 		o.SetNamespace("n")
 		o.SetUID(types.UID(uid))
 		o.SetLabels(map[string]string{commandMark: label})
 	}
-	s := &seen{host: &objects.Host{}, machine: &objects.Machine{}, node: node{Node: &corev1.Node{}}, owner: &objects.Owner{}}
+	s := &seen{host: &objects.Host{}, machine: &objects.Machine{}, node: node{Node: &corev1.Node{}}, spare: &objects.Host{}, owner: &objects.Owner{}}
+	newcomer := machine{Machine: &objects.Machine{}}
 	of(s.host, r.HostUID, r.ID)
 	of(s.machine, r.MachineUID, r.ID)
 	of(s.node, "node", "")
-	of(s.owner, "owner", r.ID+".down.1")
+	of(s.spare, "spare", r.ID)
+	of(s.owner, "owner", r.ID+".up.2")
+	of(newcomer, "newcomer", r.ID)
 	s.node.Spec.Taints = []corev1.Taint{{Key: taintKey, Value: r.ID}}
-	s.owner.Annotations, s.owner.Spec.Replicas = map[string]string{executeMark: "true"}, new(1)
+	s.owner.Annotations, s.owner.Spec.Replicas = map[string]string{executeMark: "true"}, new(2)
 	s.machine.Status.NodeRef.Name = r.Node
-	s.members = []machine{{Machine: s.machine}}
+	newcomer.CreationTimestamp.Time = r.Newest.Add(time.Second)
+	s.members = []machine{{Machine: s.machine}, newcomer}
 	return s
 }
 
-// A host that somebody else has claimed meanwhile is not powered off.
-func TestSomebodyElsesHost(t *testing.T) {
-	r := record{ID: "ours", Step: leaving, Decision: api.PlanRelease, HostUID: "host", MachineUID: "machine", PowerOff: true}
-	s := sight(&r)
-	s.machine.UID, s.host.Spec.Online, s.host.Status.Provisioning.State = "other", true, "available"
-	for claimed, want := range map[bool]string{false: "powers the host off", true: "writes down how far it is"} {
-		if s.host.Spec.ConsumerRef = nil; claimed {
-			s.host.Spec.ConsumerRef = &corev1.ObjectReference{Kind: "Metal3Machine", Name: "x"}
+// What has become somebody else's is left alone; a spare loses our mark first, as its work is nobody's plan any more.
+func TestSomebodyElses(t *testing.T) {
+	claimed := func(h *objects.Host) {
+		h.Spec.ConsumerRef, h.Spec.Online, h.Status.Provisioning.State = &corev1.ObjectReference{Kind: "Metal3Machine", Name: "x"}, true, "available"
+	}
+	for _, row := range []struct {
+		name, want string
+		at         step
+		change     func(s *seen)
+	}{
+		{"a host is not powered off", "writes down how far it is ending", leaving, func(s *seen) { claimed(s.host); s.machine.UID = "other" }},
+		{"a spare that is deployed", "removes its marks ", deploying, func(s *seen) { claimed(s.spare) }},
+		{"a spare when it is taken back", "removes its marks ", ending, func(s *seen) { claimed(s.spare) }},
+		{"a replacement that somebody marks", "Machine n/ is somebody else's to delete", ending, func(s *seen) { s.members[1].Annotations = map[string]string{deleteMark: "yes"} }},
+		{"a replacement of another command", "Machine n/ is somebody else's to delete", ending, func(s *seen) { s.members[1].Labels[commandMark] = "other" }},
+	} {
+		r := record{ID: "ours", Step: row.at, Why: "why", Decision: api.PlanReplace, HostUID: "host", MachineUID: "machine", PowerOff: true}
+		s := sight(&r)
+		row.change(s)
+		next := r.next(s, moment{now: r.Since, live: true})
+		got := next.wait
+		for _, w := range next.writes {
+			got += w.what + " " + w.to
 		}
-		if next := r.next(s, moment{now: r.Since}); len(next.writes) != 1 || next.writes[0].what != want {
-			t.Errorf("claimed %v: %+v", claimed, next.writes)
+		if got != row.want {
+			t.Errorf("%s: %q, and not %q", row.name, got, row.want)
 		}
 	}
 }
@@ -238,12 +265,42 @@ func TestPlannedByAnOperator(t *testing.T) {
 	}
 }
 
+// The drain does not begin while a real host waits, though the replacement is ready.
+func TestADrainWaitsForRealHosts(t *testing.T) {
+	s := newStage(t, 1, true)
+	s.action = s.replace("host-3")
+	s.pod("a", "machine-1")
+	s.until("makes the owner larger")
+	s.hold = "a host waits"
+	s.settle()
+	if r := s.r.Running(); r == nil || r.WaitsFor != "the drain does not begin: a host waits" || len(s.pods()) != 1 {
+		t.Errorf("%+v, %d pods", r, len(s.pods()))
+	}
+	s.hold = ""
+	s.settle()
+	s.went(3, "machine-1")
+	s.clean()
+}
+
 // Which of two MachineSets gets smaller, Cluster API chooses: nothing is done then.
 func TestARolloutIsLeftAlone(t *testing.T) {
 	r := record{Decision: api.PlanRelease}
 	s := &seen{owner: &objects.Owner{}, members: []machine{{Machine: &objects.Machine{}, set: "a"}, {Machine: &objects.Machine{}, set: "b"}}}
 	if why := r.unsettled(s); !strings.Contains(why, "rolled out") {
 		t.Errorf("%q", why)
+	}
+}
+
+// The replacement got another host: it is taken back, and the pool stopped until somebody allows it.
+func TestAReplacementOnAnotherHost(t *testing.T) {
+	s := newStage(t, 2, false)
+	s.action = s.replace("host-4")
+	s.settle()
+	s.went(3)
+	s.clean()
+	s.noticed("PlannedWorkAbandoned", "got host metal3/host-3, and not metal3/host-4")
+	if text := s.owner().Annotations[stoppedMark]; !strings.Contains(text, "hostSelector") {
+		t.Errorf("stopped %q", text)
 	}
 }
 
@@ -269,12 +326,11 @@ func TestAnotherMachineGoes(t *testing.T) {
 	}
 }
 
-// Ten pods that wait for their PodDisruptionBudget, or whose eviction fails, do not keep the others, and nothing is forced. They
-// have an hour.
+// Ten pods that wait for their PodDisruptionBudget, or whose eviction fails, do not keep the others, and nothing is forced.
 func TestPodsThatCannotGo(t *testing.T) {
 	for name, refuse := range map[string]error{"": nil, "two budgets": fmt.Errorf("500: it has more than one PodDisruptionBudget")} {
-		s := newStage(t, 0, true)
-		s.action.Reason, s.once = api.PlanUnderutilized, true
+		s := newStage(t, 1, true)
+		s.action = s.replace("host-3")
 		for i := range 25 {
 			s.pod(fmt.Sprintf("pod-%02d", i), "machine-1")
 			s.guarded[fmt.Sprintf("pod-%02d", i)] = i < 12
@@ -289,18 +345,12 @@ func TestPodsThatCannotGo(t *testing.T) {
 		if n := len(s.pods()); n != 12 || (last != nil) != (refuse != nil) {
 			t.Errorf("%q: %v, %d pods are left, and 12 could not go", name, last, n)
 		}
-		late := refuse == nil // it takes the work back; else the pods may go before
-		if late {
-			s.now = s.now.Add(drainLimit)
-			_ = s.passes(2)
-			s.noticed("PlannedWorkAbandoned", "12 pods have not left node")
-		}
+		s.now = s.now.Add(drainLimit)
+		_ = s.passes(2)
+		s.noticed("PlannedWorkStuck", "12 pods leave node")
 		s.guarded, s.hook = nil, nil
-		if s.settle(); late {
-			s.went(3)
-		} else {
-			s.went(2, "machine-1")
-		}
+		s.settle()
+		s.went(3, "machine-1")
 		s.clean()
 	}
 }

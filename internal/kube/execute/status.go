@@ -54,7 +54,7 @@ func (r *Runner) show(c *record, next move) {
 	var shown *api.PlanRunning
 	if c != nil {
 		shown = &api.PlanRunning{
-			ID: c.ID, Decision: c.Decision, Reason: c.Reason, Hosts: []string{c.Host},
+			ID: c.ID, Decision: c.Decision, Reason: c.Reason, Hosts: []string{c.Host}, Replacement: c.Spare,
 			Step: steps[c.Step], WaitsFor: next.wait, Since: c.Since, Stuck: next.stuck,
 		}
 		if c.Why != "" {

@@ -130,13 +130,13 @@ func TestStrays(t *testing.T) {
 // A record on a host that a tenant may write changes nothing of what it names, besides marks that go again.
 func TestAForgedRecordChangesNothingElse(t *testing.T) {
 	for at := range steps {
-		for _, decision := range []api.PlanDecision{api.PlanRelease, api.PlanReprovision} {
+		for _, decision := range []api.PlanDecision{api.PlanRelease, api.PlanReplace, api.PlanReprovision} {
 			s := newStage(t, 1, false)
 			h, m := s.host("host-0"), s.machine("machine-1")
 			r := record{
 				ID: "forged01", Decision: decision, Reason: api.PlanUnderutilized, Pool: "MachineDeployment metal3/workers", Step: at,
 				Host: keyOf(h), HostUID: string(h.UID), Machine: keyOf(m), MachineUID: string(m.UID), Node: s.NodeOf("machine-1"),
-				Started: s.now, Since: s.now,
+				Spare: "metal3/host-3", Started: s.now, Since: s.now,
 			}
 			s.pod("pod", "machine-1")
 			s.change(h, fmt.Sprintf(`{"metadata":{"labels":{%q:%q},"annotations":{%q:%q}}}`, commandMark, r.ID, commandMark, r.text()))
@@ -154,11 +154,9 @@ func TestAForgedRecordChangesNothingElse(t *testing.T) {
 
 // A host that clusterctl has moved, or a backup brought back, has the record of another one: it is none.
 func TestARecordOfAnotherHost(t *testing.T) {
-	s := newStage(t, 0, false)
-	s.action.Reason = api.PlanUnderutilized
-	s.pod("a", "machine-1")
-	s.guarded["a"] = true
-	s.until("from=begun to=draining")
+	s := newStage(t, 1, false)
+	s.action = s.replace("host-3")
+	s.until("makes the owner larger")
 	s.hold = "not now"
 	s.change(s.host("host-1"), `{"metadata":{"uid":"copy"}}`)
 	s.settle()
@@ -168,11 +166,12 @@ func TestARecordOfAnotherHost(t *testing.T) {
 	}
 }
 
-// A rollback in the midst of a release: the older program changes nothing of what it does not understand, begins nothing
+// A rollback in the midst of a replacement: the older program changes nothing of what it does not understand, begins nothing
 // else, and tells what to do. Back again, the later one goes on.
 func TestARecordOfAnotherVersion(t *testing.T) {
-	s := newStage(t, 0, false)
-	s.until("from=begun to=draining")
+	s := newStage(t, 1, false)
+	s.action = s.replace("host-3")
+	s.until("makes the owner larger")
 	ours := s.host("host-1").Annotations[commandMark]
 	s.annotate(s.host("host-1"), commandMark, strings.Replace(ours, `"version":1`, `"version":2`, 1))
 	s.restart()
@@ -184,6 +183,6 @@ func TestARecordOfAnotherVersion(t *testing.T) {
 	}
 	s.annotate(s.host("host-1"), commandMark, ours)
 	s.settle()
-	s.went(2, "machine-1")
+	s.went(3, "machine-1")
 	s.clean()
 }

@@ -13,13 +13,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Limits of time. beginLimit is how long after its validation a command may still change something for the first time, and
-// after drainLimit it is taken back if pods are left. The others only make a command stuck.
+// Limits of time. beginLimit is how long after its validation a command may still change something for the first time.
+// After deployLimit a replacement is taken back, and after drainLimit work without replacement. The others only make a
+// command stuck.
 const (
-	beginLimit = time.Minute
-	drainLimit = time.Hour
-	leaveLimit = 6 * time.Hour
-	otherLimit = 10 * time.Minute
+	beginLimit  = time.Minute
+	deployLimit = 3 * time.Hour
+	drainLimit  = time.Hour
+	leaveLimit  = 6 * time.Hour
+	otherLimit  = 10 * time.Minute
 )
 
 // moment is what a step depends on besides what was seen.
@@ -45,12 +47,14 @@ func do(w ...write) move { return move{writes: w} }
 
 // next says what a command does next. It depends on nothing else than what is given.
 func (r record) next(s *seen, m moment) move {
-	if why := r.paused(s); why != "" && slices.Contains([]step{draining, going}, r.Step) {
+	if why := r.paused(s); why != "" && slices.Contains([]step{deploying, draining, going}, r.Step) {
 		return r.waits(m, otherLimit, "%s", why)
 	}
 	switch r.Step {
 	case begun:
 		return r.begin(s, m)
+	case deploying:
+		return r.deploy(s, m)
 	case draining:
 		return r.drain(s, m)
 	case going:
@@ -125,11 +129,6 @@ func (s *seen) alive() (all []machine) {
 	return all
 }
 
-// joined are those that have a node.
-func (s *seen) joined() []machine {
-	return slices.DeleteFunc(s.alive(), func(m machine) bool { return m.Status.NodeRef.Name == "" })
-}
-
 // has reports whether a Machine is among those.
 func has(all []machine, uid string) bool {
 	return slices.ContainsFunc(all, func(m machine) bool { return string(m.UID) == uid })
@@ -158,14 +157,24 @@ func (r *record) unfit(s *seen) string {
 	return ""
 }
 
-// unproven says why nothing may be disrupted: the node was not tainted by this command, or belongs to another Machine; "" = it
-// may.
+// unproven says why nothing may be disrupted: the node was not tainted by this command or belongs to another Machine, or the
+// owner that was made larger does not show it; "" = it may.
 func (r *record) unproven(s *seen) string {
 	switch {
+	case r.Decision == api.PlanReplace && r.unmarked(s) != "":
+		return r.unmarked(s)
 	case s.machine.Status.NodeRef.Name != r.Node:
 		return fmt.Sprintf("Machine %s has node %q, and the command is of %q", r.Machine, s.machine.Status.NodeRef.Name, r.Node)
 	case !found(s.node) || taintOf(s.node.Spec.Taints) != r.ID:
 		return fmt.Sprintf("node %s lacks the taint %s=%s", r.Node, taintKey, r.ID)
+	}
+	return ""
+}
+
+// unmarked says why the owner does not show that the command has changed it; "" = it does.
+func (r *record) unmarked(s *seen) string {
+	if found(s.owner) && !r.ours(s.owner) {
+		return fmt.Sprintf("somebody has removed the label %s of %s", commandMark, r.Pool)
 	}
 	return ""
 }
@@ -187,14 +196,15 @@ func (r *record) refused(s *seen, m moment) string {
 		return fmt.Sprintf("host %s is claimed by %q, and not by Machine %s", r.Host, consumer(s.host), r.Machine)
 	case has != r.Node || s.node.away == nil && !found(s.node):
 		return fmt.Sprintf("Machine %s has node %q, and the plan has %q, or that is gone", r.Machine, has, r.Node)
-	case !r.scales() && len(s.joined()) < replicas(s.owner):
-		return fmt.Sprintf("%s has a Machine without a node", r.Pool)
 	}
 	return ""
 }
 
-// begin taints the node.
+// begin taints the node, and makes the owner larger for a replacement.
 func (r record) begin(s *seen, m moment) move {
+	if _, word, _ := done(s.owner); r.ours(s.owner) && word == wordUp {
+		return r.to(s, m, deploying)
+	}
 	if why := r.refused(s, m); why != "" {
 		return r.abandon(s, m, "%s", why)
 	}
@@ -206,8 +216,16 @@ func (r record) begin(s *seen, m moment) move {
 		return do(taint(s.node.Node, s.node.cluster, r.ID))
 	case value != r.ID:
 		return r.abandon(s, m, "node %s is part of another command", r.Node)
+	case r.Decision != api.PlanReplace:
+		return r.to(s, m, draining)
+	case !free(s.spare):
+		return r.abandon(s, m, "host %s is not free any more", r.Spare)
+	case r.others(s.spare):
+		return r.abandon(s, m, "host %s is part of another command", r.Spare)
+	case !r.plans(s.spare):
+		return do(r.plan(s.spare))
 	}
-	return r.to(s, m, draining)
+	return do(r.scale(s.owner, +1, wordUp))
 }
 
 // mayGo is nil where the Machine may go: it is fit, its cluster answers, and our marks prove that it was chosen here.
@@ -231,16 +249,16 @@ func (r record) drain(s *seen, m moment) move {
 	if not := r.mayGo(s, m, drainLimit); not != nil {
 		return *not
 	}
-	n, pods := s.node, s.pods
+	n, pods, late := s.node, s.pods, m.now.Sub(r.Since) > drainLimit
 	switch {
 	case len(pods) == 0:
 		return r.to(s, m, going)
 	case r.Reason == api.PlanEmpty:
 		return r.abandon(s, m, "node %s is not empty any more: it has pod %s", n.Name, keyOf(pods[0]))
-	case m.now.Sub(r.Since) > drainLimit:
+	case late && r.Decision != api.PlanReplace:
 		return r.abandon(s, m, "%d pods have not left node %s in %s, such as %s", len(pods), n.Name, drainLimit, keyOf(pods[0]))
 	}
-	next := move{wait: fmt.Sprintf("%d pods leave node %s", len(pods), n.Name), pause: true}
+	next := move{wait: fmt.Sprintf("%d pods leave node %s", len(pods), n.Name), stuck: late, pause: true}
 	for _, pod := range pods {
 		if objects.Forbids(pod) {
 			next.wait = fmt.Sprintf("pod %s may not be disrupted; %s", keyOf(pod), next.wait)
@@ -273,13 +291,14 @@ func (r record) letGo(s *seen, m moment) move {
 	case !r.scales():
 		return do(write{what: "deletes the Machine", on: s.machine, remove: true})
 	}
-	return do(r.scale(s.owner, max(0, replicas(s.owner)-1), wordDown))
+	return do(r.scale(s.owner, -1, wordDown))
 }
 
-// leave waits until the Machine is gone and its host is free, and until a pool that shall have another Machine for that has
-// it, for as long as its host might be deployed for that.
+// leave waits until the Machine is gone and its host is free, and for a pool that shall have another Machine for that.
 func (r record) leave(s *seen, m moment) move {
 	holder := consumer(s.host)
+	newcomers := r.newcomers(s)
+	ready := slices.ContainsFunc(newcomers, func(n machine) bool { return n.ready && !deleted(n) })
 	switch {
 	case string(s.machine.UID) == r.MachineUID && !deleted(s.machine):
 		return r.chosen(s, m)
@@ -290,8 +309,8 @@ func (r record) leave(s *seen, m moment) move {
 	case free(s.host) && r.PowerOff && s.host.Spec.Online:
 		off := map[string]any{"online": false}
 		return do(write{what: "powers the host off", on: s.host, spec: off, from: "online", to: "offline"})
-	case !r.scales() && found(s.owner) && len(s.joined()) < replicas(s.owner) && m.now.Sub(r.Since) <= leaveLimit:
-		return r.waits(m, leaveLimit, "%s gets a Machine with a node", r.Pool)
+	case r.Decision == api.PlanReprovision && found(s.owner) && !ready && (len(newcomers) > 0 || len(s.alive()) < replicas(s.owner)):
+		return r.waits(m, leaveLimit, "%s gets a Machine that is ready", r.Pool)
 	}
 	return r.to(s, m, ending)
 }
@@ -303,49 +322,28 @@ func (r record) chosen(s *seen, m moment) move {
 	}
 	_, _, to := done(s.owner)
 	switch {
-	case !r.ours(s.owner):
-		return r.abandon(s, m, "somebody has removed the label %s of %s", commandMark, r.Pool)
+	case r.unmarked(s) != "":
+		return r.abandon(s, m, "%s", r.unmarked(s))
 	case replicas(s.owner) > to:
 		return r.abandon(s, m, "somebody made %s larger again before Cluster API deleted a Machine", r.Pool)
-	case len(s.alive()) > replicas(s.owner) || !has(s.alive(), r.MachineUID): // both of one list: others are of another time
+	case !s.another(r.MachineUID):
 		return r.waits(m, otherLimit, "Cluster API deletes a Machine of %s", r.Pool)
 	}
-	why := fmt.Sprintf("Cluster API let another Machine of %s go than %s, which is marked", r.Pool, r.Machine)
+	return r.stop(s, m, "Cluster API let another Machine of %s go than %s, which is marked", r.Pool, r.Machine)
+}
+
+// another reports whether the owner has no more Machines than it wants, with one among them that should have gone: then
+// another one has. All is of one list: what was read before or after it may be of another time.
+func (s *seen) another(uid string) bool {
+	alive := s.alive()
+	return len(alive) <= replicas(s.owner) && has(alive, uid)
+}
+
+// stop ends the execution for the pool, and then the command.
+func (r record) stop(s *seen, m moment, format string, args ...any) move {
+	why := fmt.Sprintf(format, args...)
 	if s.owner.Annotations[stoppedMark] == "" {
 		return do(write{what: "stops execution for the owner", on: s.owner, annotations: map[string]any{stoppedMark: why}, to: why})
 	}
 	return r.abandon(s, m, "%s", why)
-}
-
-// unmarks removes marks from the Machine, and the taint.
-func (r *record) unmarks(s *seen) (writes []write) {
-	if r.ours(s.machine) {
-		writes = append(writes, unmark(s.machine))
-	}
-	if found(s.node) && taintOf(s.node.Spec.Taints) == r.ID {
-		writes = append(writes, taint(s.node.Node, s.node.cluster, ""))
-	}
-	return writes
-}
-
-// end removes what is left, the record last. What is abandoned first lets no write pass that is still on its way to the
-// owner.
-func (r record) end(s *seen, m moment) move {
-	_, word, _ := done(s.owner)
-	if r.Why != "" && r.scales() && found(s.owner) && !r.others(s.owner) && !(r.ours(s.owner) && word == wordEnd) {
-		return do(marks("lets no earlier write pass", s.owner, r.ID+"."+wordEnd, nil))
-	}
-	if writes := r.unmarks(s); len(writes) > 0 {
-		return do(writes...)
-	}
-	// After that the sweep finds the taint, when the cluster is back.
-	if a := s.node.away; a != nil && m.now.Sub(r.Since) <= otherLimit {
-		return r.asks(m, otherLimit, a)
-	}
-	last := move{done: true}
-	if r.ours(s.owner) { // with the record: that it was made safe from earlier writes is forgotten with its mark
-		last.writes = append(last.writes, marks("removes its mark", s.owner, nil, nil))
-	}
-	last.writes = append(last.writes, clean(s.host))
-	return last
 }

@@ -26,11 +26,10 @@ func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*object
 		return own.Err
 	}
 	failed := r.sweepNodes(ctx, s, alive)
-	writes := strays(hosts, machines, owners, alive)
-	for _, w := range writes {
+	for _, w := range strays(hosts, machines, owners, alive) {
 		failed = errors.Join(failed, r.write(ctx, w, "why", "its command is no more"))
 	}
-	r.swept = failed == nil && len(writes) == len(hosts)+len(machines)+len(owners)
+	r.swept = failed == nil
 	r.warn("a mark of a command that is no more is left", failed)
 	return nil
 }
@@ -45,7 +44,7 @@ func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*object
 	}
 	for _, o := range owners { // where somebody has made it larger again, no Machine is to go any more
 		id, word, to := done(o)
-		lowered[id] = lowered[id] || word == wordDown && replicas(o) <= to
+		lowered[id] = lowered[id] || word != wordUp && word != wordEnd && replicas(o) <= to
 	}
 	for _, m := range machines {
 		if id, _, _ := done(m); !alive[id] && !lowered[id] && !deleted(m) {
