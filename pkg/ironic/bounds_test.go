@@ -23,8 +23,8 @@ func TestListsWithoutAnEndAreRefused(t *testing.T) {
 		write      func(io.Writer) error
 		read       func(context.Context, *ironic.Client) error
 	}{
-		{"busy nodes with long errors", "bytes", pages(50, `"last_error": "%d` + long(ironic.MaxErrorLen) + `"`), list},
-		{"all nodes, each in a group of its own", "bytes", pages(50, `"conductor_group": "%d` + long(ironic.MaxTextLen) + `"`), catalog},
+		{"busy nodes with long errors", "bytes", pages(50, `"last_error": "%d`+long(ironic.MaxErrorLen)+`"`), list},
+		{"all nodes, each in a group of its own", "bytes", pages(50, `"conductor_group": "%d`+long(ironic.MaxTextLen)+`"`), catalog},
 		{"one row without an end", "one value is longer", endless(`{"nodes": [{"uuid": "u", "last_error": "`, "x"), list},
 		{"one node without an end", "one value is longer", endless(`{"uuid": "u", "last_error": "`, "x"), alone},
 		{"an unknown field without an end", "one value is longer", endless(`{"x": "`, "x"), list},
