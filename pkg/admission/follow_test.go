@@ -212,8 +212,8 @@ func TestStrangersBeyondABoundAreToldSo(t *testing.T) {
 	}
 	for _, row := range []struct{ line, reason, says string }{
 		{"ask b provision", "starting", "has shown this host, and 100000 such hosts have asked: no more of them are taken in"},
-		{"ask a provision", "full", "no slot is free"},
-		{"put p b active", "full", "no slot is free"},
+		{"ask a provision", "full", " taken, "},
+		{"put p b active", "full", " taken, "},
 	} {
 		if got, _ := s.all(row.line); got != row.reason || !strings.Contains(s.last.Message, row.says) {
 			t.Errorf("%s: %s, %s", row.line, got, s.last.Message)
