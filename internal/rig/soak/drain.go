@@ -42,7 +42,7 @@ func (w *world) drain() {
 // left names the hosts that have not come to their end.
 func (w *world) left() (names string) {
 	for _, h := range w.hosts {
-		if n, _ := w.node(h.uuid); !h.done() || working(n) {
+		if n, _ := w.node(h.uuid); !h.done() || !h.exists || working(n) { // a node may still be made again
 			names += fmt.Sprintf("host %d wants %s, is %q, has had %d errors; ", h.n, h.op(), n.State, h.errors)
 		}
 	}

@@ -112,6 +112,9 @@ func (w *world) grant(r *replica, h *host) {
 		h.limits.Groups = map[string]int{h.group: g}
 	}
 	w.grants++
+	if s.Total.Limit > r.settings.Slots.Total {
+		w.failf("the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
+	}
 	if h.planned {
 		w.Tally["slots given to planned work"]++
 		w.plannedLaw(r, h)
