@@ -3,7 +3,6 @@ package realkube
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
@@ -183,9 +184,14 @@ func (k *Kube) AdminKubeconfig(server string) ([]byte, error) {
 
 func (k *Kube) kubeconfig(token, namespace, server string) ([]byte, error) {
 	authority, err := os.ReadFile(k.CAFile)
-	return fmt.Appendf(nil, `{"apiVersion": "v1", "kind": "Config", "current-context": "test",
-		"contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": %q}}],
-		"clusters": [{"name": "test", "cluster": {"server": %q, "certificate-authority-data": %q}}],
-		"users": [{"name": "test", "user": {"token": %q}}]}`,
-		namespace, cmp.Or(server, k.URL), base64.StdEncoding.EncodeToString(authority), token), err
+	if err != nil {
+		return nil, err
+	}
+	const name = "test"
+	c := clientcmdapi.NewConfig()
+	c.Clusters[name] = &clientcmdapi.Cluster{Server: cmp.Or(server, k.URL), CertificateAuthorityData: authority}
+	c.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
+	c.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
+	c.CurrentContext = name
+	return clientcmd.Write(*c)
 }
