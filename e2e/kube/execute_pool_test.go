@@ -222,15 +222,14 @@ func (m *mortal) play() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// guardedPod is a pod with its volume and its PodDisruptionBudget, of which ALLOWED may go now. It goes at once. An API server
-// without controllers leaves each node the taint of a new one.
+// guardedPod is a pod with its volume and its PodDisruptionBudget, of which ALLOWED may go now. It goes at once.
 const guardedPod = `
 {apiVersion: v1, kind: PersistentVolume, metadata: {name: NS-MACHINE}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d.example.org, volumeHandle: h}, claimRef: {namespace: NS, name: on-MACHINE}}}
 ---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: on-MACHINE, namespace: NS}, spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: NS-MACHINE, resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: on-MACHINE, namespace: NS, labels: {app: on-MACHINE}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u3, controller: true}]},
- spec: {nodeName: NS-MACHINE, tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}], terminationGracePeriodSeconds: 0, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
+ spec: {nodeName: NS-MACHINE, terminationGracePeriodSeconds: 0, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
   volumes: [{name: v, persistentVolumeClaim: {claimName: on-MACHINE}}],
   containers: [{name: c, image: i, resources: {requests: {cpu: 5}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]},
  status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
