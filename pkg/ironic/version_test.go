@@ -13,7 +13,6 @@ func versionOf(r *http.Request) string { return r.Header.Get("X-OpenStack-Ironic
 
 // The version is as new as is of use, and lists are read of the states that this Ironic knows.
 func TestNegotiation(t *testing.T) {
-	offers := func(minimum, maximum string) *http.Response { return versions(minimum, maximum) }
 	for _, row := range []struct {
 		offer       *http.Response
 		extras      bool
@@ -21,25 +20,25 @@ func TestNegotiation(t *testing.T) {
 		cause       ironic.Cause
 		busy, whole int // lists
 	}{
-		{offers("1.1", "1.82"), false, "1.61", "", 10, 16},
-		{offers("1.1", "1.61"), true, "1.61", "", 10, 16},
-		{offers("1.1", "1.60"), false, "", ironic.CauseVersion, 0, 0},
-		{offers("1.20", "1.15"), false, "", ironic.CauseVersion, 0, 0},
-		{offers("1.90", "1.80"), false, "", ironic.CauseVersion, 0, 0},
-		{offers("1.1", "1.115"), true, "1.87", "", 15, 22},
-		{offers("1.1", "1.87"), true, "1.87", "", 15, 22},
-		{offers("1.1", "1.86"), true, "1.86", "", 12, 18},
-		{offers("1.1", "1.85"), true, "1.85", "", 12, 18},
-		{offers("1.1", "1.84"), true, "1.83", "", 10, 16},
-		{offers("1.1", "1.115"), false, "1.83", "", 10, 22},
-		{offers("1.90", "1.115"), false, "1.90", "", 10, 22}, // an Ironic of the future that has dropped the old ones
-		{offers("1.90", "1.115"), true, "1.90", "", 15, 22},
+		{versions("1.1", "1.82"), false, "1.61", "", 10, 16},
+		{versions("1.1", "1.61"), true, "1.61", "", 10, 16},
+		{versions("1.1", "1.60"), false, "", ironic.CauseVersion, 0, 0},
+		{versions("1.20", "1.15"), false, "", ironic.CauseVersion, 0, 0},
+		{versions("1.90", "1.80"), false, "", ironic.CauseVersion, 0, 0},
+		{versions("1.1", "1.115"), true, "1.87", "", 15, 22},
+		{versions("1.1", "1.87"), true, "1.87", "", 15, 22},
+		{versions("1.1", "1.86"), true, "1.86", "", 12, 18},
+		{versions("1.1", "1.85"), true, "1.85", "", 12, 18},
+		{versions("1.1", "1.84"), true, "1.83", "", 10, 16},
+		{versions("1.1", "1.115"), false, "1.83", "", 10, 22},
+		{versions("1.90", "1.115"), false, "1.90", "", 10, 22}, // an Ironic of the future that has dropped the old ones
+		{versions("1.90", "1.115"), true, "1.90", "", 15, 22},
 		{capture(t, "02-v1"), false, "1.61", "", 10, 16},
 		{capture(t, "64-basic-v1-public"), false, "1.61", "", 10, 16},
-		{offers("", ""), false, "", ironic.CauseAnswer, 0, 0},
-		{offers("2.1", "2.5"), false, "", ironic.CauseAnswer, 0, 0},
-		{offers("1.1", "1.x"), false, "", ironic.CauseAnswer, 0, 0},
-		{offers("1.1", "1.+5"), false, "", ironic.CauseAnswer, 0, 0},
+		{versions("", ""), false, "", ironic.CauseAnswer, 0, 0},
+		{versions("2.1", "2.5"), false, "", ironic.CauseAnswer, 0, 0},
+		{versions("1.1", "1.x"), false, "", ironic.CauseAnswer, 0, 0},
+		{versions("1.1", "1.+5"), false, "", ironic.CauseAnswer, 0, 0},
 		{capture(t, "59-db-broken-list"), false, "", ironic.CauseServer, 0, 0},
 	} {
 		f := newFake(t, 0)
