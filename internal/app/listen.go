@@ -126,6 +126,6 @@ func (a *App) newAccess(c config.Config) (err error) {
 
 // certificates are those of a listener.
 func (a *App) certificates(name, dir string, c config.Access) httpserve.Certificates {
-	conf := &tls.Config{MinVersion: c.MinVersion(), NextProtos: []string{"http/1.1"}}
+	conf := &tls.Config{MinVersion: c.MinVersion(), CipherSuites: c.CipherSuites(), NextProtos: []string{"http/1.1"}}
 	return httpserve.Certificates{Name: name, Dir: dir, TLS: conf, Log: a.log, Now: a.now}
 }

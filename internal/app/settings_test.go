@@ -3,6 +3,7 @@ package app
 import (
 	"crypto/tls"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,5 +65,10 @@ func TestEverySettingArrives(t *testing.T) {
 	client := new(App).toIronic(Options{Config: c}, nil)
 	if !client.Insecure || !client.CountExtras || client.MinTLS != tls.VersionTLS13 {
 		t.Errorf("client: %+v", client)
+	}
+	c.Access.Ciphers = []string{"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}
+	listener := new(App).certificates("API", "", c.Access).TLS
+	if listener.MinVersion != tls.VersionTLS13 || !slices.Equal(listener.CipherSuites, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}) {
+		t.Errorf("listener: versions from %x, suites %x", listener.MinVersion, listener.CipherSuites)
 	}
 }
