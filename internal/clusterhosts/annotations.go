@@ -52,15 +52,6 @@ func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
 	}
 }
 
-// faultOf tells what is wrong with the text of an annotation; "" if nothing.
-func faultOf(text string) string {
-	_, err := config.HoldLength(text)
-	if text == "" || err == nil {
-		return ""
-	}
-	return fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
-}
-
 // release lets a host go whose annotation names its episode. An annotation that comes before we know of the failure
 // counts when the host asks.
 func (h *Hosts) release(host *hosts.Host) {
@@ -97,20 +88,13 @@ func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) 
 // maxFaults bounds what the status tells of annotations that do nothing.
 const maxFaults = 5
 
-// faults tells which annotations cannot be read, and which name another failure than the one for which their host is held.
+// faults tells which annotations cannot be read.
 func (h *Hosts) faults() (out []string) {
-	for _, hold := range h.Decision.Holds(h.now()).Hosts {
-		host, _ := h.Directory.ByName(hold.Namespace, hold.Name)
-		if hold.Held && host.Release != "" && host.Release != hold.Episode {
-			out = append(out, fmt.Sprintf("%s: annotation %s=%.64q releases nothing: the present episode is %q",
-				hold.Host(), hosts.ReleaseAnnotation, host.Release, hold.Episode))
-		}
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, host := range slices.Sorted(maps.Keys(h.asked)) {
-		if fault := faultOf(h.asked[host]); fault != "" {
-			out = append(out, host+": "+fault)
+		if _, err := config.HoldLength(h.asked[host]); err != nil {
+			out = append(out, fmt.Sprintf("%s: annotation %s=%.64q is ignored: %v", host, hosts.HoldoffAnnotation, h.asked[host], err))
 		}
 	}
 	if more := len(out) - maxFaults; more > 0 {

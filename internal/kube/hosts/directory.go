@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -33,16 +34,30 @@ type Directory struct {
 	scopes  []*scope
 	changed func(old, now *Host)
 
-	turn sync.Mutex // held while a change is shown and told: one at a time, in order
+	turn  sync.Mutex    // held while a change is shown and told: one at a time, in order
+	hosts cache.Indexer // each a *Host, which is not changed any more
+}
 
-	mu    sync.RWMutex // guards what follows
-	names map[key]*Host
-	nodes map[string][]*Host // by NodeUUID: nearly always one host, the last is the one that changed last
+// byNode is the index of hosts by their NodeUUID.
+const byNode = "node"
+
+func newIndexer() cache.Indexer {
+	key := func(of any) (string, error) {
+		h, _ := of.(*Host)
+		return h.key(), nil
+	}
+	node := func(of any) ([]string, error) {
+		if h, _ := of.(*Host); h.NodeUUID != "" {
+			return []string{h.NodeUUID}, nil
+		}
+		return nil, nil
+	}
+	return cache.NewIndexer(key, cache.Indexers{byNode: node})
 }
 
 // New checks the options and asks the cluster nothing.
 func New(o Options) (*Directory, error) {
-	d := &Directory{changed: o.Changed, names: map[key]*Host{}, nodes: map[string][]*Host{}}
+	d := &Directory{changed: o.Changed, hosts: newIndexer()}
 	client, err := newClient(o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("hosts: %w", err)
@@ -68,30 +83,26 @@ func (d *Directory) Run(ctx context.Context) error {
 
 // ByName returns the host of that name.
 func (d *Directory) ByName(namespace, name string) (Host, bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if h := d.names[key{namespace, name}]; h != nil {
+	if h := d.at(namespace + "/" + name); h != nil {
 		return *h, true
 	}
 	return Host{}, false
 }
 
-// ByNode returns the host of the node with that UUID, in upper or lower case. Of several with one node, which BMO
-// does not make, it is the one that changed last; of such in several namespaces none: whoever may write hosts of one
-// could else speak for those of another.
+func (d *Directory) at(key string) *Host {
+	found, _, _ := d.hosts.GetByKey(key)
+	h, _ := found.(*Host)
+	return h
+}
+
+// ByNode returns the host of the node with that UUID, in upper or lower case. Of several with one node, which BMO does not
+// make, it is none: whoever may write hosts of one namespace could else speak for those of another.
 func (d *Directory) ByNode(uuid string) (Host, bool) {
-	uuid = strings.ToLower(uuid)
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	of := d.nodes[uuid]
-	if len(of) == 0 {
-		return Host{}, false
+	if of, err := d.hosts.ByIndex(byNode, strings.ToLower(uuid)); err == nil && len(of) == 1 {
+		h, ok := of[0].(*Host)
+		return *h, ok
 	}
-	last := of[len(of)-1]
-	if slices.ContainsFunc(of, func(h *Host) bool { return h.Namespace != last.Namespace }) {
-		return Host{}, false
-	}
-	return *last, true
+	return Host{}, false
 }
 
 // Knows reports whether a host of the namespace that ByName does not find is not there: the namespace was listed, and
@@ -108,9 +119,7 @@ func (d *Directory) Knows(namespace string) bool {
 
 // Status tells how the directory is doing. LastError is of the watch that is broken longest.
 func (d *Directory) Status() api.Cluster {
-	d.mu.RLock()
-	out := api.Cluster{Hosts: len(d.names), Synced: true}
-	d.mu.RUnlock()
+	out := api.Cluster{Hosts: len(d.hosts.ListKeys()), Synced: true}
 	for _, s := range d.scopes {
 		listed, fault, since := s.state()
 		out.Synced = out.Synced && listed
@@ -125,58 +134,32 @@ func (d *Directory) Status() api.Cluster {
 func (d *Directory) set(now *Host) {
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	old := d.names[now.key()] // nobody else changes it in our turn
-	switch {
-	case now.Name == "", old != nil && *old == *now:
-	case old != nil && old.UID != now.UID:
-		d.replace(old, now)
-		d.changed(old, nil)
-		d.changed(nil, now)
-	default:
-		d.replace(old, now)
-		d.changed(old, now)
+	old := d.at(now.key()) // nobody else changes it in our turn
+	if now.Name == "" || old != nil && *old == *now {
+		return
 	}
+	_ = d.hosts.Add(now) // every host has a key
+	if old != nil && old.UID != now.UID {
+		d.changed(old, nil)
+		old = nil
+	}
+	d.changed(old, now)
 }
 
 func (d *Directory) drop(h *Host) {
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	if old := d.names[h.key()]; old != nil {
-		d.replace(old, nil)
+	if old := d.at(h.key()); old != nil {
+		_ = d.hosts.Delete(old)
 		d.changed(old, nil)
 	}
 }
 
 // keep drops the hosts of a namespace, "" of all, that a complete list does not have.
-func (d *Directory) keep(namespace string, listed map[key]bool) {
-	var gone []*Host
-	d.mu.RLock()
-	for k, h := range d.names {
-		if !listed[k] && (namespace == "" || namespace == k.namespace) {
-			gone = append(gone, h)
-		}
-	}
-	d.mu.RUnlock()
-	for _, h := range gone {
-		d.drop(h)
-	}
-}
-
-// replace shows now in the place of old; nil: none.
-func (d *Directory) replace(old, now *Host) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if old != nil {
-		delete(d.names, old.key())
-		others := slices.DeleteFunc(d.nodes[old.NodeUUID], func(h *Host) bool { return h == old })
-		if d.nodes[old.NodeUUID] = others; len(others) == 0 {
-			delete(d.nodes, old.NodeUUID)
-		}
-	}
-	if now != nil {
-		d.names[now.key()] = now
-		if now.NodeUUID != "" {
-			d.nodes[now.NodeUUID] = append(d.nodes[now.NodeUUID], now)
+func (d *Directory) keep(namespace string, listed map[string]bool) {
+	for _, shown := range d.hosts.List() {
+		if h, ok := shown.(*Host); ok && !listed[h.key()] && (namespace == "" || namespace == h.Namespace) {
+			d.drop(h)
 		}
 	}
 }

@@ -38,9 +38,7 @@ type Host struct {
 	Holdoff string // text of HoldoffAnnotation, unchecked; "" = none
 }
 
-type key struct{ namespace, name string }
-
-func (h *Host) key() key { return key{h.Namespace, h.Name} }
+func (h *Host) key() string { return h.Namespace + "/" + h.Name }
 
 // wire is what is decoded of a BareMetalHost. It is not metal3.BareMetalHost, which costs 50 times the memory, has no
 // provisioningFailCount, and drops what a later version of the API adds to image, RAID or firmware.

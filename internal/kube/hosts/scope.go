@@ -93,7 +93,7 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 func (s *scope) list(ctx context.Context) (version string, err error) {
-	there := map[key]bool{}
+	there := map[string]bool{}
 	for next := ""; ; {
 		page, err := s.page(ctx, next)
 		if err != nil {
