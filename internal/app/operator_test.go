@@ -53,7 +53,7 @@ func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	server.set(server.refused, "events", true)
 	play(t, besideOperator(t, server), func(s *stage) {
 		s.pass(5 * time.Minute)
-		if o := *s.app.Status().Cluster.Operator; o.Workers != 0 || !strings.Contains(o.LastError, "does not exist") {
+		if o := *s.app.Status().Cluster.Operator; o.Workers != 0 || !strings.Contains(o.LastError, ": NotFound") {
 			t.Errorf("%+v", o)
 		}
 		server.putOperator(object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"})
@@ -125,7 +125,7 @@ func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
 		beside(o, fake)
 		o.Config.Ironic.Endpoint = ""
 	}, func(s *stage) {
-		const fault = "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT) does not exist"
+		const fault = "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT): NotFound"
 		s.pass(5 * time.Minute)
 		if a := s.ask("host-1"); a.Ready || s.app.client.Stats().Requests() != 0 {
 			t.Errorf("%+v, %d requests to Ironic", a, s.app.client.Stats().Requests())

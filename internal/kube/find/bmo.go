@@ -61,7 +61,7 @@ var variables = []string{
 // the first one.
 func (b BMO) read(ctx context.Context) (c container, err error) {
 	namespace, name, _ := strings.Cut(b.Name(), "/")
-	c.reader, c.of = reader{b.Client, namespace, "overlay observe"}, &appsv1.Deployment{}
+	c.reader, c.of = reader{b.Client, namespace}, &appsv1.Deployment{}
 	if err := c.reader.get(ctx, "BMO's Deployment "+b.Name()+" (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT)", name, c.of); err != nil {
 		return c, err
 	}

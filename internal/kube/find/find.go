@@ -17,7 +17,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -143,25 +142,19 @@ func (f *Finder) Fault() string {
 	return fault.Error()
 }
 
-// reader reads objects of one namespace. right names what in deploy/ gives the right to them.
+// reader reads objects of one namespace.
 type reader struct {
 	client    client.Client
 	namespace string
-	right     string
 }
 
-// get reads an object. what begins the text of an error.
+// get reads an object. what begins the text of an error, and the API server says whether the object, its kind or a right to
+// it is missing.
 func (r reader) get(ctx context.Context, what, name string, into client.Object) error {
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, into)
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsNotFound(err): // the object, or its kind: the API server says which
-		return fmt.Errorf("%s does not exist: create it, or correct the name: %s", what, line(err))
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s may not be read: the throttle's account needs the right to get it (%s): %s", what, r.right, line(err))
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, into); err != nil {
+		return fmt.Errorf("%s: %s", what, line(err))
 	}
-	return fmt.Errorf("%s cannot be read: %s", what, line(err))
+	return nil
 }
 
 // line is a fault of the API server, or of the way there.
@@ -173,14 +166,14 @@ func (r reader) secret(ctx context.Context, field, name string, keys ...string) 
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return nil, fmt.Errorf("%s, %q, is no name of a Secret", field, ironic.Line(name, maxFault))
 	}
-	what := fmt.Sprintf("%s, the Secret %s/%s,", field, r.namespace, name)
+	what := fmt.Sprintf("%s, the Secret %s/%s", field, r.namespace, name)
 	var s corev1.Secret
 	if err := r.get(ctx, what, name, &s); err != nil {
 		return nil, err
 	}
 	for _, key := range keys {
 		if len(bytes.TrimSpace(s.Data[key])) == 0 {
-			return nil, fmt.Errorf("%s has no %s", what, key)
+			return nil, fmt.Errorf("%s: it has no %s", what, key)
 		}
 	}
 	return s.Data, nil
@@ -203,7 +196,7 @@ func (r reader) trust(ctx context.Context, field, name string, a *ironic.Access)
 	}
 	a.CA = x509.NewCertPool()
 	if !a.CA.AppendCertsFromPEM(data[corev1.TLSCertKey]) {
-		return fmt.Errorf("%s, the Secret %s/%s, has no certificate in PEM form", field, r.namespace, name)
+		return fmt.Errorf("%s, the Secret %s/%s: it has no certificate in PEM form", field, r.namespace, name)
 	}
 	a.CA.AppendCertsFromPEM(data["ca.crt"])
 	return nil
@@ -218,7 +211,7 @@ type IrSO struct {
 // Look looks for Ironic as BMO does. An error names the first thing that is missing, and says what to do.
 func (i IrSO) Look(ctx context.Context) (found ironic.Access, err error) {
 	me := fmt.Sprintf("IRONIC_NAME=%s: the Ironic resource %s/%s", i.Name, i.Namespace, i.Name)
-	r := reader{i.Client, i.Namespace, "component irso"}
+	r := reader{i.Client, i.Namespace}
 	var of objects.Ironic
 	if err := r.get(ctx, me, i.Name, &of); err != nil {
 		return found, err

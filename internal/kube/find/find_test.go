@@ -82,11 +82,11 @@ func TestIronicAsIrSOSaysIt(t *testing.T) {
 		want     string
 	}{
 		"not ready":      {of("auth", "", metav1.ConditionFalse), " is not ready: database is not ready yet"},
-		"an empty one":   {of("empty", "", metav1.ConditionTrue), ": its spec.apiCredentialsName, the Secret metal3/empty, has no username"},
-		"no right":       {of("secluded", "", metav1.ConditionTrue), ": its spec.apiCredentialsName, the Secret metal3/secluded, may not be read: the throttle's account needs the right to get it (component irso)"},
+		"an empty one":   {of("empty", "", metav1.ConditionTrue), ": its spec.apiCredentialsName, the Secret metal3/empty: it has no username"},
+		"no right":       {of("secluded", "", metav1.ConditionTrue), `: its spec.apiCredentialsName, the Secret metal3/secluded: forbidden: it is so`},
 		"another path":   {of("../secrets/x", "", metav1.ConditionTrue), `: its spec.apiCredentialsName, "../secrets/x", is no name of a Secret`},
 		"a path's query": {of("auth", "a?watch=1", metav1.ConditionTrue), `: its spec.tls.certificateName, "a?watch=1", is no name of a Secret`},
-		"no PEM":         {of("auth", "nopem", metav1.ConditionTrue), ": its spec.tls.certificateName, the Secret metal3/nopem, has no certificate in PEM form"},
+		"no PEM":         {of("auth", "nopem", metav1.ConditionTrue), ": its spec.tls.certificateName, the Secret metal3/nopem: it has no certificate in PEM form"},
 		"nothing":        {of("auth", "cert", metav1.ConditionTrue), ""},
 	} {
 		c := serving(t, row.resource, auth, cert, secret("metal3", "empty", nil), secret("metal3", "nopem", map[string]string{"tls.crt": "x"}))
