@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -104,30 +104,22 @@ func NewClient(to *rest.Config) (client.Client, error) {
 	c.ContentType = runtime.ContentTypeJSON
 	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON // a tenth of the work, for Kubernetes' own kinds
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
-	return client.New(c, client.Options{Scheme: scheme, Mapper: kinds()})
+	return client.New(c, client.Options{Scheme: scheme, Mapper: kinds(scheme)})
 }
 
-// kinds are all that the throttle reads or writes by this client.
-func kinds() meta.RESTMapper {
+// kinds says where each kind of the scheme lives.
+func kinds(scheme *runtime.Scheme) meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
-	add := func(group string, scope meta.RESTScope, names ...string) {
-		for _, kind := range names {
-			m.Add(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, scope)
+	for kind := range scheme.AllKnownTypes() {
+		scope := meta.RESTScopeNamespace
+		if slices.Contains([]string{"Node", "PersistentVolume", "CSINode", "TokenReview", "SubjectAccessReview"}, kind.Kind) {
+			scope = meta.RESTScopeRoot
 		}
-	}
-	add("", meta.RESTScopeNamespace, "ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Secret")
-	add("", meta.RESTScopeRoot, "Node", "PersistentVolume")
-	add("apps", meta.RESTScopeNamespace, "DaemonSet", "Deployment")
-	add("policy", meta.RESTScopeNamespace, "PodDisruptionBudget")
-	add("storage.k8s.io", meta.RESTScopeRoot, "CSINode")
-	add("authentication.k8s.io", meta.RESTScopeRoot, "TokenReview")
-	add("authorization.k8s.io", meta.RESTScopeRoot, "SubjectAccessReview")
-	for _, kind := range objects.Kinds() {
 		several, one := meta.UnsafeGuessKindToResource(kind)
 		if strings.HasSuffix(one.Resource, "s") { // as in HostFirmwareSettings
 			several = one
 		}
-		m.AddSpecific(kind, several, one, meta.RESTScopeNamespace)
+		m.AddSpecific(kind, several, one, scope)
 	}
 	return m
 }

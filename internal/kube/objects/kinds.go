@@ -186,11 +186,3 @@ func Add(to *runtime.Scheme) error {
 	}
 	return nil
 }
-
-// Kinds lists every kind that Add knows. All of them have namespaces.
-func Kinds() (all []schema.GroupVersionKind) {
-	for _, e := range entries() {
-		all = append(all, e.kind)
-	}
-	return all
-}
