@@ -209,14 +209,11 @@ func (v *polledView) PollFailed(now time.Time, err error) {
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), Version: a.version, Now: a.now, Log: a.log,
-		Settings:  a.settings,
-		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
+		Decider: a.decider(), Complete: a.complete, Now: a.now, Log: a.log,
 		Leading:   a.mayStart,
 		Standby:   a.standby,
 		CouldLead: a.couldLead,
 		Observe:   a.observes,
-		Cluster:   a.showCluster,
 		Access:    a.api.access,
 		TLS:       a.api.cert.Config(),
 
@@ -244,6 +241,12 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	}
 	m.Read(sources)
 	return nil
+}
+
+// complete adds to the decision's status what only App knows.
+func (a *App) complete(s *api.Status) {
+	s.Version, s.Settings, s.Cluster = a.version, a.settings(), a.showCluster()
+	s.Warnings = slices.Concat(s.Warnings, a.force.Load().warnings, a.presentWarnings())
 }
 
 // decision is what servers and gateway ask.
@@ -298,7 +301,7 @@ func (a *App) Run(ctx context.Context) error {
 }
 
 // API is the handler of /v1 and the page.
-func (a *App) API() http.Handler { return a.server.API() }
+func (a *App) API() http.Handler { return a.server.API }
 
 // Status is what GET /v1/status shows now.
 func (a *App) Status() api.Status { return a.server.Status() }

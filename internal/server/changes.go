@@ -10,22 +10,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// holds answers GET /v1/holds.
-func (s *Server) holds(w http.ResponseWriter, r *http.Request) {
-	var h api.Holds
-	if s.gentle.do(r.Context(), func() { h = s.opts.Decider.Holds(s.opts.Now()) }) == nil { // else the client is gone
-		writeJSON(w, http.StatusOK, h)
-	}
-}
-
-// breakers answers GET /v1/breakers.
-func (s *Server) breakers(w http.ResponseWriter, r *http.Request) {
-	var b api.Breakers
-	if s.gentle.do(r.Context(), func() { b = s.opts.Decider.Breakers(s.opts.Now()) }) == nil {
-		writeJSON(w, http.StatusOK, b)
-	}
-}
-
 // releaseHold answers POST /v1/holds/{namespace}/{name}/release.
 func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 	var request api.ReleaseRequest
@@ -40,13 +24,11 @@ func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	audit.Info("hold released by hand", "released", answer.Released, "episode", answer.Hold.Episode, "result", answer.Message)
-	if s.opts.Save != nil { // also when nothing was held any more: the save of a first try may have failed
-		if err := s.opts.Save(); err != nil {
-			audit.Error("the release is in force, but not saved", "error", err)
-			writeError(w, http.StatusInternalServerError, "",
-				"the release is in force, but not saved yet: after a restart the host may be held again; the log has the cause")
-			return
-		}
+	if err := s.opts.Save(); err != nil { // also when nothing was held any more: the save of a first try may have failed
+		audit.Error("the release is in force, but not saved", "error", err)
+		writeError(w, http.StatusInternalServerError, "",
+			"the release is in force, but not saved yet: after a restart the host may be held again; the log has the cause")
+		return
 	}
 	writeJSON(w, http.StatusOK, answer)
 }

@@ -7,12 +7,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// shownData is what pages show beside the status. Readers share it.
-type shownData struct {
-	queue api.Queue
-	holds api.Holds
-}
-
 // page answers GET /.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	shown, err := s.pages.Get(r.Context(), struct{}{})
@@ -20,12 +14,11 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusInternalServerError, "", internalError)
 		return
 	}
-	data, may := shown.Value(), s.mayChange(r)
-	writePage(w, page.Overview(page.View{
-		Status: s.Status(), Queue: data.queue, Holds: data.holds,
-		MayRelease: func(h api.Hold) bool { return may(page.ReleasePath(h)) },
-		MayReset:   func(scope string) bool { return may(page.ResetPath(scope)) },
-	}))
+	view, may := shown.Value(), s.mayChange(r)
+	view.Status = s.Status()
+	view.MayRelease = func(h api.Hold) bool { return may(page.ReleasePath(h)) }
+	view.MayReset = func(scope string) bool { return may(page.ResetPath(scope)) }
+	writePage(w, page.Overview(view))
 }
 
 // hostPage answers GET /why/{namespace}/{name}.

@@ -59,9 +59,7 @@ func (s *Server) getPlan(ctx context.Context, w http.ResponseWriter, _ *http.Req
 	if err != nil {
 		return err
 	}
-	if s.opts.Running != nil {
-		plan.Running = s.opts.Running() // as it is now; the plan may be some seconds old
-	}
+	plan.Running = s.opts.Running() // as it is now; the plan may be some seconds old
 	writeJSON(w, http.StatusOK, plan)
 	return nil
 }

@@ -2,11 +2,11 @@ package server
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"net/http/pprof" // its handlers alone: http.DefaultServeMux is served nowhere
+	_ "net/http/pprof" //nolint:gosec // it is in http.DefaultServeMux, of which the local listener alone serves a part
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
@@ -23,8 +23,8 @@ func (s *Server) apiRoutes() routes {
 		"GET /v1/status":   s.status,
 		"GET /v1/slots":    s.slots,
 		"GET /v1/queue":    s.queue,
-		"GET /v1/holds":    s.holds,
-		"GET /v1/breakers": s.breakers,
+		"GET /v1/holds":    read(s, s.opts.Decider.Holds),
+		"GET /v1/breakers": read(s, s.opts.Decider.Breakers),
 		"GET /v1/plan":     s.planning(s.getPlan),
 		"GET /{$}":         s.page,
 		"GET /page.css":    asset("text/css", page.Style),
@@ -42,13 +42,8 @@ func (s *Server) apiRoutes() routes {
 // localRoutes are those of the API and of profiles: where the time and the memory of the process go. One request for
 // a profile costs seconds of a core, so they are on the local listener alone.
 func (s *Server) localRoutes() routes {
-	all := routes{
-		"GET /debug/pprof/{$}":       pprof.Index,
-		"GET /debug/pprof/profile":   pprof.Profile,
-		"GET /debug/pprof/trace":     pprof.Trace,
-		"GET /debug/pprof/{profile}": pprof.Index,
-	}
-	maps.Copy(all, s.apiRoutes())
+	all := s.apiRoutes()
+	all["GET /debug/pprof/"] = http.DefaultServeMux.ServeHTTP
 	return all
 }
 
@@ -56,29 +51,41 @@ func (s *Server) healthRoutes() routes {
 	return routes{"GET /healthz": healthz, "GET /readyz": s.readyz}
 }
 
-func (s *Server) metricsRoutes() routes {
-	if s.opts.Metrics == nil {
-		return nil
-	}
-	return routes{"GET /metrics": s.opts.Metrics.ServeHTTP}
-}
+func (s *Server) metricsRoutes() routes { return routes{"GET /metrics": s.opts.Metrics.ServeHTTP} }
 
 // guarded serves all to those whom g lets in. Each request is measured by its route, the path of its pattern, or "other".
+// What no route answers has the body that all our errors have.
 func (s *Server) guarded(g *gate, all routes) http.Handler {
 	mux := http.NewServeMux()
-	measured := map[string]http.Handler{"": s.opts.Instrument("other", s.within(g, unknown(mux)))}
+	serve := func(route string, h http.HandlerFunc) http.Handler { return s.opts.Instrument(route, s.within(g, h)) }
+	methods := map[string][]string{} // by path
 	for pattern, h := range all {
-		mux.HandleFunc(pattern, h)
-		_, route, _ := strings.Cut(strings.TrimSuffix(pattern, "{$}"), " ")
-		measured[pattern] = s.opts.Instrument(route, s.within(g, mux))
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, pattern := mux.Handler(r)
-		if !clean(r.URL.EscapedPath()) { // the mux would redirect, and clients repeat a POST that is redirected as a GET
-			pattern = ""
+		method, path, _ := strings.Cut(pattern, " ")
+		if methods[path] = append(methods[path], method); method == http.MethodGet {
+			methods[path] = append(methods[path], http.MethodHead)
 		}
-		measured[pattern].ServeHTTP(w, r)
+		mux.Handle(pattern, serve(strings.TrimSuffix(path, "{$}"), h))
+	}
+	for path, allowed := range methods {
+		slices.Sort(allowed)
+		mux.Handle(path, serve("other", notAllowed(strings.Join(allowed, ", "))))
+	}
+	missing := serve("other", func(w http.ResponseWriter, _ *http.Request) { writeError(w, http.StatusNotFound, "", "no such path") })
+	mux.Handle("/", missing)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if clean(r.URL.EscapedPath()) {
+			mux.ServeHTTP(w, r)
+		} else { // the mux would redirect, and clients repeat a POST that is redirected as a GET
+			missing.ServeHTTP(w, r)
+		}
 	})
+}
+
+func notAllowed(allowed string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", allowed)
+		writeError(w, http.StatusMethodNotAllowed, "", "this method is not allowed here, only "+allowed)
+	}
 }
 
 // clean reports whether http.ServeMux takes p as it is.
@@ -100,28 +107,3 @@ func (s *Server) within(g *gate, h http.Handler) http.Handler {
 		}
 	})
 }
-
-// unknown answers what no pattern of mux matches with its code, 404 or 405, and the body that all our errors have.
-func unknown(mux *http.ServeMux) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		h, _ := mux.Handler(r)
-		muxes := &discarded{header: http.Header{}}
-		h.ServeHTTP(muxes, r)
-		if allowed := muxes.header.Get("Allow"); muxes.code == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", allowed)
-			writeError(w, http.StatusMethodNotAllowed, "", "this method is not allowed here, only "+allowed)
-			return
-		}
-		writeError(w, http.StatusNotFound, "", "no such path")
-	}
-}
-
-// discarded keeps code and header of an answer that is sent nowhere.
-type discarded struct {
-	header http.Header
-	code   int
-}
-
-func (d *discarded) Header() http.Header         { return d.header }
-func (d *discarded) WriteHeader(code int)        { d.code = code }
-func (d *discarded) Write(b []byte) (int, error) { return len(b), nil }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
+	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
@@ -43,17 +44,11 @@ type Decider interface {
 	FirstPoll() <-chan struct{}
 }
 
-// Options is what New needs. Decider is required; everything else may be zero. The functions are called for each request
-// and must not block.
+// Options is what New needs. Access, TLS and Planner may be nil. The functions are called for each request and must not block.
 type Options struct {
 	Decider Decider
-	Version string
-	// Settings are the effective ones, without secrets.
-	Settings func() map[string]string
-	// Cluster is what the status shows of the cluster; nil, or nil from it: nothing.
-	Cluster func() *api.Cluster
-	// Warnings are added to those of the Decider.
-	Warnings func() []string
+	// Complete adds to a status what is no matter of the Decider. Readers share what the status holds: it is not changed.
+	Complete func(*api.Status)
 	// Access is asked about every request to the API, the page too; nil: each is let in. It needs TLS: a token must not
 	// travel in the clear. MetricsAccess is the same for /metrics.
 	Access, MetricsAccess Access
@@ -61,89 +56,59 @@ type Options struct {
 	TLS, MetricsTLS *tls.Config
 	// Address is where the API listens, as LISTEN_ADDRESS has it.
 	Address string
-	// Leading reports whether this process decides; nil: always. Standby tells why it does not, such as "throttle-1
-	// leads", and CouldLead whether it could take over now, and so is ready; nil: never.
+	// Leading reports whether this process decides. Standby tells why it does not, such as "throttle-1 leads", and
+	// CouldLead whether it could take over now, and so is ready.
 	Leading   func() bool
 	Standby   func() (why string)
 	CouldLead func() bool
 	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where it does
-	// not decide. nil: never.
+	// not decide.
 	Observe func() bool
-	// Save makes released holds last; it is called before a release is answered. nil: there is nothing to save.
+	// Save makes released holds last; it is called before a release is answered.
 	Save func() error
 	// Planner answers GET /v1/plan; nil: nothing is planned.
 	Planner Planner
-	// Running is the planned work that is being carried out; nil, or nil from it: none.
+	// Running is the planned work that is being carried out; nil from it: none.
 	Running func() *api.PlanRunning
-	// Metrics answers GET /metrics; nil: there are none.
+	// Metrics answers GET /metrics.
 	Metrics http.Handler
-	// Instrument measures the requests to h. A route is one of a closed set, never what a client sent. nil: h as it is.
+	// Instrument measures the requests to h. A route is one of a closed set, never what a client sent.
 	Instrument func(route string, h http.Handler) http.Handler
-	Now        func() time.Time // nil: time.Now
-	Log        *slog.Logger     // nil: silent
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 // Server holds the handlers. Make one with New; Serve runs them.
 type Server struct {
-	opts     Options // with what New fills in
+	API     http.Handler // /v1 and the page
+	Local   http.Handler // the same without Access, and profiles
+	Health  http.Handler // /healthz and /readyz
+	Metrics http.Handler // /metrics
+
+	opts     Options
 	drain    time.Duration
 	gentle   *gentle
 	gate     *gate // of the API
 	statuses *snapshot.Cache[struct{}, api.Status]
-	pages    *snapshot.Cache[struct{}, shownData]
+	pages    *snapshot.Cache[struct{}, page.View]
 	ending   context.Context // ends with the server
 	end      context.CancelFunc
-
-	api, local, health, metrics http.Handler
 }
 
 // New builds the handlers and opens nothing.
 func New(o Options) (*Server, error) {
-	if o.Decider == nil {
-		return nil, errors.New("options: Decider must be set")
-	}
 	if o.Access != nil && o.TLS == nil || o.MetricsAccess != nil && o.MetricsTLS == nil {
 		return nil, errors.New("options: Access needs TLS")
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Leading == nil {
-		o.Leading = func() bool { return true }
-	}
-	if o.Observe == nil {
-		o.Observe = func() bool { return false }
-	}
-	if o.CouldLead == nil {
-		o.CouldLead = func() bool { return false }
-	}
-	if o.Instrument == nil {
-		o.Instrument = func(_ string, h http.Handler) http.Handler { return h }
 	}
 	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), gate: &gate{access: o.Access}}
 	s.ending, s.end = context.WithCancel(context.Background()) //nolint:gosec // Serve calls it
 	if err := s.share(); err != nil {
 		return nil, err
 	}
-	s.api = s.guarded(s.gate, s.apiRoutes())
-	s.local = s.guarded(&gate{names: &httpserve.Names{}}, s.localRoutes())
-	s.health = s.guarded(&gate{}, s.healthRoutes())
+	s.API = s.guarded(s.gate, s.apiRoutes())
+	s.Local = s.guarded(&gate{names: &httpserve.Names{}}, s.localRoutes())
+	s.Health = s.guarded(&gate{}, s.healthRoutes())
 	// By any name: proxies in front pass on names of their own, and nothing can be changed here.
-	s.metrics = s.guarded(&gate{access: o.MetricsAccess}, s.metricsRoutes())
+	s.Metrics = s.guarded(&gate{access: o.MetricsAccess}, s.metricsRoutes())
 	return s, nil
 }
-
-// API is the handler of /v1 and the page.
-func (s *Server) API() http.Handler { return s.api }
-
-// Local is the handler of the same without Access, and of profiles.
-func (s *Server) Local() http.Handler { return s.local }
-
-// Health is the handler of /healthz and /readyz.
-func (s *Server) Health() http.Handler { return s.health }
-
-// Metrics is the handler of /metrics.
-func (s *Server) Metrics() http.Handler { return s.metrics }

@@ -136,8 +136,10 @@ func made(t testing.TB, f Decider, change ...func(*Options)) *Server {
 	t.Helper()
 	m := metrics.New()
 	o := Options{
-		Decider: f, Version: "v1.2.3", Now: func() time.Time { return noon },
-		Metrics: m.Handler(slog.New(slog.DiscardHandler)), Instrument: m.Route,
+		Decider: f, Complete: func(s *api.Status) { s.Version = "v1.2.3" }, Now: func() time.Time { return noon },
+		Leading: func() bool { return true }, CouldLead: func() bool { return false }, Observe: func() bool { return false },
+		Save: func() error { return nil }, Running: func() *api.PlanRunning { return nil },
+		Metrics: m.Handler(slog.New(slog.DiscardHandler)), Instrument: m.Route, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, c := range change {
 		c(&o)

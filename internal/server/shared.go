@@ -38,9 +38,9 @@ func (s *Server) share() (err error) {
 	}); err != nil {
 		return err
 	}
-	s.pages, err = shared(d, func(ctx context.Context, _ struct{}) (shown shownData, err error) {
+	s.pages, err = shared(d, func(ctx context.Context, _ struct{}) (shown page.View, err error) {
 		err = s.gentle.do(ctx, func() {
-			shown.queue, shown.holds = d.QueueOf(now(), api.QueueQuery{Limit: page.Rows}), d.Holds(now())
+			shown.Queue, shown.Holds = d.QueueOf(now(), api.QueueQuery{Limit: page.Rows}), d.Holds(now())
 		})
 		return shown, err
 	})

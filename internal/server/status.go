@@ -2,7 +2,7 @@ package server
 
 import (
 	"net/http"
-	"slices"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -17,18 +17,19 @@ func (s *Server) slots(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, s.Status().Slots)
 }
 
-// Status is the Decider's with what only the server knows. Readers share what it holds.
+// Status is the Decider's, completed. Readers share what it holds.
 func (s *Server) Status() api.Status {
 	st := s.decided()
-	st.Version = s.opts.Version
-	if s.opts.Cluster != nil {
-		st.Cluster = s.opts.Cluster()
-	}
-	if s.opts.Settings != nil {
-		st.Settings = s.opts.Settings()
-	}
-	if s.opts.Warnings != nil {
-		st.Warnings = append(slices.Clone(st.Warnings), s.opts.Warnings()...)
-	}
+	s.opts.Complete(&st)
 	return st
+}
+
+// read answers with what show shows; a client that is gone gets nothing.
+func read[V any](s *Server, show func(now time.Time) V) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var v V
+		if s.gentle.do(r.Context(), func() { v = show(s.opts.Now()) }) == nil {
+			writeJSON(w, http.StatusOK, v)
+		}
+	}
 }
