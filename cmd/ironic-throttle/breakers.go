@@ -28,20 +28,19 @@ const tripHelp = `Opens the breaker of a scope (ironic, or group:NAME): no host 
 is over and a probe has gone well, or until it is reset. What is at work goes on.`
 
 func (p *process) breakersCommand() *cobra.Command {
-	var to remote
 	cmd := &cobra.Command{
 		Use: "breakers", Short: "show the circuit breakers, reset or trip one",
 		Long: breakersHelp, Example: breakersExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, p, to, (*api.Client).Breakers, statusview.Breakers)
+			return show(cmd, p, (*api.Client).Breakers, statusview.Breakers)
 		},
 	}
-	p.remoteFlags(cmd.PersistentFlags(), &to)
-	cmd.AddCommand(p.resetCommand(&to), p.tripCommand(&to))
+	p.remoteFlags(cmd.PersistentFlags())
+	cmd.AddCommand(p.resetCommand(), p.tripCommand())
 	return cmd
 }
 
-func (p *process) resetCommand(to *remote) *cobra.Command {
+func (p *process) resetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "reset SCOPE", Short: "close a breaker",
 		Long: resetHelp, Example: "  ironic-throttle breakers reset group:rack1", Args: cobra.ExactArgs(1),
@@ -49,12 +48,12 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 			reset := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
 			}
-			return ask(cmd, p, *to, reset, statusview.BreakerChange)
+			return show(cmd, p, reset, statusview.BreakerChange)
 		},
 	}
 }
 
-func (p *process) tripCommand(to *remote) *cobra.Command {
+func (p *process) tripCommand() *cobra.Command {
 	var long time.Duration
 	cmd := &cobra.Command{
 		Use: "trip SCOPE", Short: "open a breaker",
@@ -66,7 +65,7 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.TripBreaker(ctx, args[0], long)
 			}
-			return ask(cmd, p, *to, trip, statusview.BreakerChange)
+			return show(cmd, p, trip, statusview.BreakerChange)
 		},
 	}
 	cmd.Flags().DurationVar(&long, "for", 0,

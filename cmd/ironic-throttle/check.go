@@ -32,7 +32,6 @@ const checkExample = `  ironic-throttle check metal3/host-0 --op inspect
 
 func (p *process) checkCommand() *cobra.Command {
 	var question api.Ask
-	var to remote
 	cmd := &cobra.Command{
 		Use: "check [NAMESPACE/NAME]", Short: "ask whether a host may start now; a yes takes a slot",
 		Long: checkHelp, Example: checkExample, Args: cobra.MaximumNArgs(1),
@@ -42,13 +41,13 @@ func (p *process) checkCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case host:
-				return p.answer(cmd, to, func(client *api.Client, ctx context.Context) (api.Answer, error) {
+				return p.answer(cmd, func(client *api.Client, ctx context.Context) (api.Answer, error) {
 					return client.IsReady(ctx, question)
 				}, func(a api.Answer) string { return effect(question, a) })
 			case question != api.Ask{DryRun: question.DryRun}:
 				return errors.New("these flags are about a host, so name one: NAMESPACE/NAME or --node-uuid")
 			}
-			return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string {
+			return p.answer(cmd, (*api.Client).Vacancy, func(api.Answer) string {
 				return "none: without a host it takes no slot"
 			})
 		},
@@ -64,7 +63,7 @@ func (p *process) checkCommand() *cobra.Command {
 	fs.BoolVar(&question.VirtualMedia, "virtual-media", false, "it boots from virtual media")
 	fs.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
 	fs.BoolVar(&question.DryRun, "dry-run", false, "take no slot: take, renew and end nothing")
-	p.remoteFlags(fs, &to)
+	p.remoteFlags(fs)
 	return cmd
 }
 
@@ -111,16 +110,10 @@ func splitHost(text string) (namespace, name string, err error) {
 
 // answer asks, and makes a no an exit code.
 func (p *process) answer(
-	cmd *cobra.Command, to remote,
-	question func(*api.Client, context.Context) (api.Answer, error), effect func(api.Answer) string,
+	cmd *cobra.Command, question func(*api.Client, context.Context) (api.Answer, error), effect func(api.Answer) string,
 ) error {
-	var ready bool
-	err := ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Answer, error) {
-		a, err := question(client, ctx)
-		ready = a.Ready
-		return a, err
-	}, func(a api.Answer) string { return statusview.Answer(a, effect(a)) })
-	if err == nil && !ready {
+	a, err := ask(cmd, p, question, func(a api.Answer) string { return statusview.Answer(a, effect(a)) })
+	if err == nil && !a.Ready {
 		err = cli.Exit(cli.No, nil)
 	}
 	return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,56 +29,47 @@ const inCluster = `; for a throttle in a cluster try
   kubectl port-forward -n baremetal-operator-system deploy/ironic-throttle 8087
   kubectl exec -n baremetal-operator-system deploy/ironic-throttle -c ironic-throttle -- /ironic-throttle status`
 
-// remote is how a command reaches the throttle.
-type remote struct{ server, tokenFile, caFile string }
-
 // remoteFlags adds --server, --token-file and --ca-file.
-func (p *process) remoteFlags(fs *pflag.FlagSet, to *remote) {
-	fs.StringVar(&to.server, "server", cmp.Or(os.Getenv(serverVariable), defaultServer),
+func (p *process) remoteFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&p.server, "server", cmp.Or(os.Getenv(serverVariable), defaultServer),
 		"`URL` of the throttle [env "+serverVariable+"]")
-	fs.StringVar(&to.tokenFile, "token-file", os.Getenv(tokenVariable),
+	fs.StringVar(&p.access.TokenFile, "token-file", os.Getenv(tokenVariable),
 		"`file` with the bearer token to show, by https or on loopback only [env "+tokenVariable+"]")
-	fs.StringVar(&to.caFile, "ca-file", os.Getenv(caVariable),
+	fs.StringVar(&p.access.RootCAs, "ca-file", os.Getenv(caVariable),
 		"`file` with the CAs (PEM) of the throttle's certificate; (default the system's) [env "+caVariable+"]")
 }
 
-// client is the API client for r.
-func (r remote) client() (*api.Client, error) {
-	client, err := api.NewClient(r.server, api.Options{TokenFile: r.tokenFile, RootCAs: r.caFile})
-	if err != nil {
-		flag := "--server"
-		if strings.HasPrefix(err.Error(), "root CAs: ") {
-			flag = "--ca-file"
-		}
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return client, nil
-}
-
-// ask puts a question to the throttle that to names, and shows the answer.
+// ask puts a question to the throttle, shows the answer, and returns it.
 func ask[T any](
-	cmd *cobra.Command, p *process, to remote,
-	question func(*api.Client, context.Context) (T, error), text func(T) string,
-) error {
-	client, err := to.client()
+	cmd *cobra.Command, p *process, question func(*api.Client, context.Context) (T, error), text func(T) string,
+) (answer T, err error) {
+	client, err := api.NewClient(p.server, p.access)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	defer client.CloseIdleConnections()
-	answer, err := question(client, cmd.Context())
-	if err != nil {
-		return to.failed(cmd.Context(), err)
+	answer, err = question(client, cmd.Context())
+	switch {
+	case err != nil:
+		return answer, p.failed(cmd.Context(), err)
+	case p.JSON:
+		return answer, p.PrintJSON(answer)
 	}
-	if p.JSON {
-		return p.PrintJSON(answer)
-	}
-	return p.Print(text(answer))
+	return answer, p.Print(text(answer))
+}
+
+// show is ask where every answer is a yes.
+func show[T any](
+	cmd *cobra.Command, p *process, question func(*api.Client, context.Context) (T, error), text func(T) string,
+) error {
+	_, err := ask(cmd, p, question, text)
+	return err
 }
 
 // failed gives an error of the API client its exit code. That the throttle knows no such thing, knows better, or failed
 // on the way is a no; a 404 without a field is no answer of a throttle that has the path. Where none answered, the
 // error says where it was looked for.
-func (r remote) failed(ctx context.Context, err error) error {
+func (p *process) failed(ctx context.Context, err error) error {
 	var answer *api.Error
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -105,6 +95,6 @@ func (r remote) failed(ctx context.Context, err error) error {
 	if errors.Is(err, api.ErrUnreachable) {
 		hint = inCluster
 	}
-	err = fmt.Errorf("%w\n%s is what --server says, or %s%s", err, r.server, serverVariable, hint)
+	err = fmt.Errorf("%w\n%s is what --server says, or %s%s", err, p.server, serverVariable, hint)
 	return cli.Exit(cli.Unreachable, err)
 }

@@ -27,20 +27,19 @@ const releaseExample = `  ironic-throttle holds release metal3/host-0
   ironic-throttle holds release 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b --episode 5c0d7e2f6b14`
 
 func (p *process) holdsCommand() *cobra.Command {
-	var to remote
 	cmd := &cobra.Command{
 		Use: "holds", Short: "show failed hosts, and let one be tried again",
 		Long: holdsHelp, Example: holdsExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, p, to, (*api.Client).Holds, statusview.Holds)
+			return show(cmd, p, (*api.Client).Holds, statusview.Holds)
 		},
 	}
-	p.remoteFlags(cmd.PersistentFlags(), &to)
-	cmd.AddCommand(p.releaseCommand(&to))
+	p.remoteFlags(cmd.PersistentFlags())
+	cmd.AddCommand(p.releaseCommand())
 	return cmd
 }
 
-func (p *process) releaseCommand(to *remote) *cobra.Command {
+func (p *process) releaseCommand() *cobra.Command {
 	var episode string
 	cmd := &cobra.Command{
 		Use: "release HOST", Short: "let a held host be tried again",
@@ -53,7 +52,7 @@ func (p *process) releaseCommand(to *remote) *cobra.Command {
 			release := func(client *api.Client, ctx context.Context) (api.ReleaseAnswer, error) {
 				return client.ReleaseHold(ctx, namespace, name, episode)
 			}
-			return ask(cmd, p, *to, release, statusview.Release)
+			return show(cmd, p, release, statusview.Release)
 		},
 	}
 	cmd.Flags().StringVar(&episode, "episode", "", "release this `failure` alone and no later one")

@@ -7,9 +7,15 @@ import (
 	"os"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/cli"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 func main() { os.Exit(cli.Run(root)) }
 
 // process is what the commands see of the process that they run in.
-type process struct{ *cli.Process }
+type process struct {
+	*cli.Process
+
+	server string      // the URL of the throttle that is asked
+	access api.Options // of it
+}

@@ -24,14 +24,13 @@ const planExample = `  ironic-throttle plan
   ironic-throttle plan --explain metal3/worker-4`
 
 func (p *process) planCommand() *cobra.Command {
-	var to remote
 	var host string
 	cmd := &cobra.Command{
 		Use: "plan", Short: "say which hosts could be released or provisioned again",
 		Long: planHelp, Example: planExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if host == "" {
-				return ask(cmd, p, to, (*api.Client).Plan, statusview.Plan)
+				return show(cmd, p, (*api.Client).Plan, statusview.Plan)
 			}
 			namespace, name, err := splitHost(host)
 			if err != nil {
@@ -40,7 +39,7 @@ func (p *process) planCommand() *cobra.Command {
 			if namespace == "" {
 				return fmt.Errorf("--explain %q: must be NAMESPACE/NAME", host)
 			}
-			return ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.PlanExplanation, error) {
+			return show(cmd, p, func(client *api.Client, ctx context.Context) (api.PlanExplanation, error) {
 				return client.PlanExplanation(ctx, namespace, name)
 			}, statusview.PlanExplanation)
 		},
@@ -48,6 +47,6 @@ func (p *process) planCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&host, "explain", "", "tell of the `host` NAMESPACE/NAME why it is a candidate, or why not")
-	p.remoteFlags(fs, &to)
+	p.remoteFlags(fs)
 	return cmd
 }

@@ -23,7 +23,6 @@ const queueExample = `  ironic-throttle queue
   ironic-throttle queue -o json | jq -r '.pools[].hosts[].name'`
 
 func (p *process) queueCommand() *cobra.Command {
-	var to remote
 	var pool string
 	query := api.QueueQuery{Limit: statusview.QueueRows}
 	cmd := &cobra.Command{
@@ -33,7 +32,7 @@ func (p *process) queueCommand() *cobra.Command {
 			if cmd.Flags().Changed("pool") {
 				query.Pool = &pool
 			}
-			return ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Queue, error) {
+			return show(cmd, p, func(client *api.Client, ctx context.Context) (api.Queue, error) {
 				return client.Queue(ctx, query)
 			}, statusview.Queue)
 		},
@@ -44,6 +43,6 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.StringVarP(&query.Namespace, "namespace", "n", "", "hosts of this `namespace` alone")
 	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts whose last answer had this `reason`")
 	fs.StringVar(&pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
-	p.remoteFlags(fs, &to)
+	p.remoteFlags(fs)
 	return cmd
 }

@@ -30,7 +30,7 @@ const rootExample = `  # the throttle beside an Ironic
   ironic-throttle breakers`
 
 func root(c *cli.Process) *cobra.Command {
-	p := &process{c}
+	p := &process{Process: c}
 	return c.Root(&cobra.Command{
 		Use: "ironic-throttle", Short: "limits how many bare-metal hosts work at once",
 		Long: rootHelp, Example: rootExample,

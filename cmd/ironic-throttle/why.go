@@ -20,7 +20,6 @@ const whyExample = `  ironic-throttle why metal3/host-0
   ironic-throttle why metal3/host-0 -o json | jq -r .standing`
 
 func (p *process) whyCommand() *cobra.Command {
-	var to remote
 	cmd := &cobra.Command{
 		Use: "why HOST", Short: "tell why a host waits, and what can be done",
 		Long: whyHelp, Example: whyExample, Args: cobra.ExactArgs(1),
@@ -29,18 +28,15 @@ func (p *process) whyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var standing api.Standing
-			err = ask(cmd, p, to, func(client *api.Client, ctx context.Context) (api.Why, error) {
-				why, err := client.Why(ctx, namespace, name)
-				standing = why.Standing
-				return why, err
+			why, err := ask(cmd, p, func(client *api.Client, ctx context.Context) (api.Why, error) {
+				return client.Why(ctx, namespace, name)
 			}, statusview.Why)
-			if err == nil && standing == api.StandingUnknown {
+			if err == nil && why.Standing == api.StandingUnknown {
 				err = cli.Exit(cli.No, nil)
 			}
 			return err
 		},
 	}
-	p.remoteFlags(cmd.Flags(), &to)
+	p.remoteFlags(cmd.Flags())
 	return cmd
 }

@@ -22,8 +22,8 @@ func seconds(s float64) *float64 { return &s }
 func night() Content {
 	const cause = "Timeout reached while waiting for callback for node, which is what a DHCP server that is down looks like"
 	s := api.Status{
-		Version: "v1.2.3", Mode: "observe", Headline: "Two things are wrong.", Warnings: []string{"more workers than slots"},
-		View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.4, BusyNodes: 3, LastError: "no route to host"},
+		Mode: "observe", Headline: "Two things are wrong.", Warnings: []string{"more workers than slots"},
+		View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.4, LastError: "no route to host"},
 		Slots: api.SlotsView{
 			Total: api.Slots{Limit: 20, Occupied: 2, Free: 18, Leased: 1, Booting: 1, Waiting: 7},
 			Pools: map[string]api.Slots{"rack1": {Limit: 1, Occupied: 1}, "idle": {Limit: 9}},
@@ -32,8 +32,8 @@ func night() Content {
 				{NodeUUID: someUUID, Name: "metal3~host-1", Kind: "adopted", State: "deploying", SinceSeconds: 5400, Stuck: true},
 			},
 		},
-		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 7}}, Totals: api.Totals{Granted: 1, WrittenOff: 1},
-		Sizing: api.Sizing{Pools: []api.PoolSizing{{Limit: 20, Ceiling: 20, Recommended: 12, Evidence: "boots are slow"}}},
+		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 7}},
+		Sizing:   api.Sizing{Pools: []api.PoolSizing{{Limit: 20, Ceiling: 20, Recommended: 12, Evidence: "boots are slow"}}},
 		Breakers: []api.Breaker{
 			{Scope: "group:rack1", State: "OPEN", RecentFailures: 3, FailureThreshold: 3, ProbeLimit: 2, TimeToRecovery: 840,
 				Causes: []api.BreakerCause{{Text: cause, Count: 2, Hosts: []string{"metal3~h-1", "metal3~h-2"}}, {Text: "once", Count: 1}}},
@@ -45,7 +45,7 @@ func night() Content {
 		Storm:   api.Storm{Pools: []api.PoolFailures{{Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}, {Pool: "rack2"}}},
 		Cluster: &api.Cluster{Leader: &api.Leader{Holder: "throttle-1"}},
 	}
-	return Content{Server: "http://127.0.0.1:8087", Status: s, Queue: api.Queue{Pools: []api.PoolQueue{
+	return Content{Status: s, Queue: api.Queue{Pools: []api.PoolQueue{
 		{
 			Waiting: 7, Silent: 2, Stopped: 3,
 			Hosts: []api.QueuedHost{
@@ -91,16 +91,6 @@ NEXT  HOST           ERRORS  TOLD  WAITED  EXPECTED
 NEXT OF rack1  HOST  WAITED  EXPECTED
 1              bare  0s      not known yet
 `)
-	c := night()
-	c.Wide = true
-	for _, line := range []string{
-		"throttle  v1.2.3 at http://127.0.0.1:8087, mode observe\n", "view      last complete poll of Ironic 2s ago, 3 nodes at work\n",
-		"totals    1 granted, 1 written off as stuck\n",
-	} {
-		if text := Text(c, false); !strings.Contains(text, line) || strings.Contains(Text(night(), false), line) {
-			t.Errorf("-o wide lacks %q, or all have it:\n%s", line, text)
-		}
-	}
 	quiet := Content{Status: api.Status{Headline: "All is well.", Mode: "enforce", View: api.View{Fresh: true}}}
 	differs(t, Text(quiet, true), "All is well.\nslots     0 of 0 taken\n")
 }
@@ -170,7 +160,7 @@ func TestTextIsHarmless(t *testing.T) {
 	const bad = "\x1b[2J\n\t\u202e\x9b"
 	long := strings.Repeat(bad+"é", 60)
 	b := api.Breaker{Scope: bad, State: "OPEN" + bad, Causes: []api.BreakerCause{{Text: long, Count: 1, Hosts: []string{long}}}}
-	c := Content{Server: bad, Wide: true, Status: api.Status{
+	c := Content{Status: api.Status{
 		Headline: bad, Version: bad, Mode: bad, Warnings: []string{long}, View: api.View{Fresh: true, LastError: bad}, Breakers: []api.Breaker{b},
 		Slots:   api.SlotsView{Pools: map[string]api.Slots{bad: {Waiting: 1}}, Occupants: []api.Occupant{{Name: long, NodeUUID: bad, Kind: bad, State: bad, Pool: bad}}},
 		Sizing:  api.Sizing{Pools: []api.PoolSizing{{Pool: bad, Ceiling: 1, Evidence: bad}}},

@@ -14,10 +14,8 @@ import (
 
 // Content is what status shows: a status, and the queue.
 type Content struct {
-	Server string // the address that answered
 	Status api.Status
 	Queue  api.Queue
-	Wide   bool // also what explains, and is nothing to act on
 }
 
 // What status shows on a terminal; a pipe gets all rows.
@@ -37,9 +35,6 @@ func Text(c Content, screen bool) string {
 	p.slots(c)
 	p.failures(c.Status)
 	p.rest(c)
-	if c.Wide {
-		p.wide(c)
-	}
 	left := lines - strings.Count(p.String(), "\n") - 2*tableLines
 	working := max(leastRows, min(workingRows, left-nextRows))
 	next := max(leastRows, min(nextRows, left-working))
@@ -108,20 +103,6 @@ func (p *page) rest(c Content) {
 	for _, w := range s.Warnings {
 		p.fieldf("warning", "%s", w)
 	}
-}
-
-// wide says what explains the rest.
-func (p *page) wide(c Content) {
-	s, t := c.Status, c.Status.Totals
-	p.fieldf("throttle", "%s at %s, mode %s", s.Version, c.Server, s.Mode)
-	view := "no complete poll of Ironic yet"
-	if s.View.AgeSeconds >= 0 {
-		view = fmt.Sprintf("last complete poll of Ironic %s ago, %d nodes at work", api.Seconds(s.View.AgeSeconds), s.View.BusyNodes)
-	}
-	p.fieldf("view", "%s", view)
-	p.fieldf("totals", "%s", cmp.Or(counted(t.Granted, "granted", t.Adopted, "adopted", t.Foreign, "foreign", t.Finished, "finished",
-		t.Expired, "not used in time", t.Refused, "refused by Ironic", t.Vanished, "gone from Ironic",
-		t.WrittenOff, "written off as stuck"), "nothing has happened yet"))
 }
 
 func counts(of []api.Count) string {

@@ -2,8 +2,6 @@ package asker
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -18,14 +16,6 @@ const (
 
 // NewClient returns a client of the throttle that the environment names.
 func NewClient(getenv func(string) string) (*api.Client, error) {
-	client, err := api.NewClient(cmp.Or(getenv(serverVariable), beside),
+	return api.NewClient(cmp.Or(getenv(serverVariable), beside),
 		api.Options{TokenFile: getenv(tokenVariable), RootCAs: getenv(caVariable)})
-	if err != nil {
-		variable := serverVariable
-		if strings.HasPrefix(err.Error(), "root CAs: ") {
-			variable = caVariable
-		}
-		return nil, fmt.Errorf("%s: %w", variable, err)
-	}
-	return client, nil
 }

@@ -9,13 +9,13 @@ func TestNewClient(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		env   map[string]string
-		fault string // the variable that the error names; "" is none
+		fault string // what the error is about; "" is none
 	}{
 		{"nothing is set", nil, ""},
 		{"elsewhere", map[string]string{serverVariable: "https://throttle:8087", tokenVariable: "/token"}, ""},
-		{"no URL", map[string]string{serverVariable: "throttle:8087"}, serverVariable},
-		{"a token in the clear", map[string]string{serverVariable: "http://throttle:8087", tokenVariable: "/token"}, serverVariable},
-		{"no CA", map[string]string{serverVariable: "https://throttle:8087", caVariable: "missing.pem"}, caVariable},
+		{"no URL", map[string]string{serverVariable: "throttle:8087"}, "base URL"},
+		{"a token in the clear", map[string]string{serverVariable: "http://throttle:8087", tokenVariable: "/token"}, "base URL"},
+		{"no CA", map[string]string{serverVariable: "https://throttle:8087", caVariable: "missing.pem"}, "root CAs"},
 	} {
 		client, err := NewClient(func(name string) string { return row.env[name] })
 		switch {
