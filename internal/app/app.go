@@ -246,7 +246,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 // complete adds to the decision's status what only App knows.
 func (a *App) complete(s *api.Status) {
 	s.Version, s.Settings, s.Cluster = a.version, a.settings(), a.showCluster()
-	s.Warnings = slices.Concat(s.Warnings, a.force.Load().warnings, a.presentWarnings())
+	s.Warnings = slices.Concat(s.Warnings, a.force.Load().warnings, a.presentWarnings(s.Cluster))
 }
 
 // decision is what servers and gateway ask.

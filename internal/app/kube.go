@@ -23,6 +23,7 @@ import (
 // kubePart is what App has to do with the cluster; all of it is nil without one.
 type kubePart struct {
 	cluster   *kube.Cluster
+	identity  string // the name of our pod, else that of the machine
 	directory *hosts.Directory
 	hosts     *clusterhosts.Hosts
 	elector   *lead.Elector          // nil: the only replica
@@ -44,11 +45,12 @@ func (a *App) newKube(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	identity, err := identityOf(c)
-	if err != nil {
-		return err
+	if a.identity = c.Identity; a.identity == "" {
+		if a.identity, err = os.Hostname(); err != nil {
+			return fmt.Errorf("POD_NAME is not set, and there is no host name: %w", err)
+		}
 	}
-	a.newOperator(o.Config, identity)
+	a.newOperator(o.Config)
 	a.hosts = clusterhosts.New(a.now, a.log)
 	if a.directory, err = hosts.New(hosts.Options{
 		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log,
@@ -57,14 +59,14 @@ func (a *App) newKube(o Options) (err error) {
 	}
 	a.hosts.Directory = a.directory
 	a.hosts.Recorder = tell.New(tell.Options{
-		Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: 300,
-		Instance: identity, Log: a.log, Now: a.now,
+		Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart,
+		Instance: a.identity, Log: a.log, Now: a.now,
 	})
 	if !c.Leader.Elect {
 		return nil
 	}
 	if a.elector, err = lead.New(lead.Options{
-		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName, Identity: lead.Identity(identity),
+		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName, Identity: lead.Identity(a.identity),
 		Duration: 15 * time.Second, RenewDeadline: config.LeaseRenewDeadline, RetryPeriod: time.Second,
 		Log: a.log, Clock: time.Now,
 	}); err != nil {
@@ -77,7 +79,7 @@ func (a *App) newKube(o Options) (err error) {
 		}
 	}
 	a.label = &lead.Label{
-		Client: a.cluster.Client, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log,
+		Client: a.cluster.Client, Namespace: a.cluster.Namespace, Pod: a.identity, Log: a.log,
 		// In mode observe all replicas have it: nothing is refused, whoever leads.
 		Leading: func() bool { return a.observes() || a.mayStart() },
 		Former: func() string {
@@ -88,18 +90,6 @@ func (a *App) newKube(o Options) (err error) {
 		},
 	}
 	return nil
-}
-
-// identityOf is the name of our pod, else that of the machine.
-func identityOf(c config.Kubernetes) (string, error) {
-	if c.Identity != "" {
-		return c.Identity, nil
-	}
-	name, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("POD_NAME is not set, and there is no host name: %w", err)
-	}
-	return name, nil
 }
 
 // observes reports whether nothing is refused now, whoever leads.
@@ -133,23 +123,31 @@ func (a *App) couldLead() bool {
 
 // showCluster is what the status tells of the cluster; nil without one.
 func (a *App) showCluster() *api.Cluster {
-	c := a.hosts.Show()
-	if o := a.others.Load(); c != nil && o != nil {
+	if a.cluster == nil {
+		return nil
+	}
+	c := a.directory.Status()
+	if o := a.others.Load(); o != nil {
 		c.Operator = &o.operator
 	}
-	if c != nil && a.elector != nil {
+	if a.elector != nil {
 		l := a.elector.Status()
 		c.Leader = &api.Leader{Leads: l.Leading, Identity: l.Identity, Holder: l.Holder}
 		if l.Fault != nil {
 			c.Leader.LastError = l.Fault.Error()
 		}
 	}
-	return c
+	return &c
 }
 
-// presentWarnings are those that come and go with time.
-func (a *App) presentWarnings() []string {
-	out := append(a.hosts.Warnings(), a.finder.Fault(), a.holds.Fault(), a.api.cert.Fault(), a.metrics.cert.Fault(), a.gatewayCert.Fault())
+// presentWarnings are those that come and go with time. Their times are such that stay, so that a status in which nothing
+// changes stays the same.
+func (a *App) presentWarnings(c *api.Cluster) []string {
+	out := []string{a.finder.Fault(), a.holds.Fault(), a.api.cert.Fault(), a.metrics.cert.Fault(), a.gatewayCert.Fault()}
+	if c != nil && c.LastError != "" {
+		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s",
+			api.Instant(*c.BrokenSince), c.LastError))
+	}
 	if o := a.others.Load(); o != nil {
 		out = append(append(out, o.bmo...), o.checks...)
 	}

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
@@ -37,12 +39,12 @@ type others struct {
 
 // newOperator finds out how to read BMO's Deployment and, where IRONIC_ENDPOINT is not set, how Ironic is found. Nothing is
 // sent yet. Credentials and authority that are mounted go before those of BMO.
-func (a *App) newOperator(c config.Config, identity string) {
+func (a *App) newOperator(c config.Config) {
 	a.bmo = find.BMO{
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
 		Own: c.OwnGateway,
 	}
-	a.warner = &tell.Warner{Client: a.cluster.Client, Instance: identity, Log: a.log}
+	a.warner = &tell.Warner{Client: a.cluster.Client, Instance: a.identity, Log: a.log}
 	moved := func() { a.controller.Unsettle(a.now()) }
 	switch to := c.Ironic; {
 	case to.Name != "":
@@ -139,8 +141,8 @@ func (a *App) settings() map[string]string {
 const mostWaits = 5000
 
 // machinesWaiting are the Metal3Machines whose hosts wait for a slot, and how long in all: nine of ten not longer.
-func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
-	all := map[capi.Machine]time.Duration{}
+func (a *App) machinesWaiting() map[types.NamespacedName]time.Duration {
+	all := map[types.NamespacedName]time.Duration{}
 	for _, pool := range a.controller.QueueOf(a.now(), api.QueueQuery{Limit: mostWaits}).Pools {
 		for _, queued := range pool.Hosts {
 			namespace, name, _ := strings.Cut(queued.Name, "~")
@@ -152,7 +154,7 @@ func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
 			if queued.AtMostSeconds != nil {
 				seconds += *queued.AtMostSeconds
 			}
-			of := capi.Machine{Namespace: host.Tenant, Name: host.Machine}
+			of := types.NamespacedName{Namespace: host.Tenant, Name: host.Machine}
 			all[of] = max(all[of], time.Duration(seconds*float64(time.Second)))
 		}
 	}

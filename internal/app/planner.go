@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -41,13 +40,9 @@ func (a *App) newPlanner(read state) (server.Planner, error) {
 		Config: func() disruption.Config { return plannerConfig(a.force.Load().config.Disruption) },
 	})
 	if c.Disruption.Mode == config.DisruptionExecute {
-		identity, err := identityOf(c.Kubernetes)
-		if err != nil {
-			return nil, fmt.Errorf("planned work: %w", err)
-		}
 		a.execution = execute.New(execute.Options{
 			Planner: p, Hold: a.heldUp, Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch,
-			Leading: a.mayStart, Now: a.now, Instance: identity, Log: a.log,
+			Leading: a.mayStart, Now: a.now, Instance: a.identity, Log: a.log,
 		})
 	}
 	return p, nil

@@ -1,9 +1,7 @@
 package clusterhosts
 
 import (
-	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -16,7 +14,9 @@ import (
 func (h *Hosts) Changed(old, now *hosts.Host) {
 	if now == nil {
 		h.Decision.HostGone(h.now(), old.Host)
-		h.noteHoldoff(old, "")
+		if old.Holdoff != "" {
+			h.noteHoldoff(old, "")
+		}
 		h.Recorder.Forget(old.Namespace, old.Name)
 		return
 	}
@@ -35,15 +35,16 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	}
 }
 
-// noteHoldoff enters the hold-off that a host asks for, "" = none.
+// noteHoldoff enters the hold-off that a host asks for, "" = none. One that cannot be read is none.
 func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
 	name := host.Namespace + "/" + host.Name
+	length, err := config.HoldLength(text)
+	if text != "" && err != nil {
+		h.log.Warn("annotation ignored", "host", name, "annotation", hosts.HoldoffAnnotation+"="+text, "error", err)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.asked[name] == text {
-		return
-	}
-	if h.asked[name] = text; text == "" {
+	if h.asked[name] = length; err != nil {
 		delete(h.asked, name)
 	}
 	select {
@@ -77,28 +78,8 @@ func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) 
 	maps.Copy(merged, settings)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for host, text := range h.asked {
-		if length, err := config.HoldLength(text); err == nil {
-			merged[host] = min(length, most)
-		}
+	for host, length := range h.asked {
+		merged[host] = min(length, most)
 	}
 	return merged
-}
-
-// maxFaults bounds what the status tells of annotations that do nothing.
-const maxFaults = 5
-
-// faults tells which annotations cannot be read.
-func (h *Hosts) faults() (out []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, host := range slices.Sorted(maps.Keys(h.asked)) {
-		if _, err := config.HoldLength(h.asked[host]); err != nil {
-			out = append(out, fmt.Sprintf("%s: annotation %s=%.64q is ignored: %v", host, hosts.HoldoffAnnotation, h.asked[host], err))
-		}
-	}
-	if more := len(out) - maxFaults; more > 0 {
-		out = append(out[:maxFaults], fmt.Sprintf("%d more annotations do nothing", more))
-	}
-	return out
 }

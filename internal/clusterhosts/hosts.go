@@ -3,7 +3,6 @@
 package clusterhosts
 
 import (
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -21,7 +20,6 @@ type Directory interface {
 	ByName(namespace, name string) (hosts.Host, bool)
 	ByNode(uuid string) (hosts.Host, bool)
 	Knows(namespace string) bool
-	Status() api.Cluster
 }
 
 // Hosts are the BareMetalHosts of the cluster. Make them with New and set all fields before anything runs. A nil Hosts
@@ -37,13 +35,13 @@ type Hosts struct {
 	log     *slog.Logger
 	changed chan struct{}
 
-	mu    sync.Mutex        // guards the rest
-	asked map[string]string // texts of HoldoffAnnotation by namespace/name
+	mu    sync.Mutex               // guards the rest
+	asked map[string]time.Duration // what HoldoffAnnotation says, by namespace/name
 }
 
 // New returns Hosts without their fields.
 func New(now func() time.Time, log *slog.Logger) *Hosts {
-	return &Hosts{now: now, log: log, changed: make(chan struct{}, 1), asked: map[string]string{}}
+	return &Hosts{now: now, log: log, changed: make(chan struct{}, 1), asked: map[string]time.Duration{}}
 }
 
 // Find returns the host that is asked about. Its node decides where the name leads to none
@@ -75,29 +73,6 @@ func (h *Hosts) Stands(namespace, name string) (uid string, waits, works bool) {
 	host, _ := h.Directory.ByName(namespace, name)
 	waits, works = h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
 	return host.UID, waits, works
-}
-
-// Show is what the status tells of the hosts; nil without a cluster.
-func (h *Hosts) Show() *api.Cluster {
-	if h == nil {
-		return nil
-	}
-	c := h.Directory.Status()
-	return &c
-}
-
-// Warnings are what the status should warn of. Times are such that stay, so that a status
-// in which nothing changes stays the same.
-func (h *Hosts) Warnings() []string {
-	if h == nil {
-		return nil
-	}
-	var out []string
-	if s := h.Directory.Status(); s.LastError != "" {
-		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s",
-			api.Instant(*s.BrokenSince), s.LastError))
-	}
-	return append(out, h.faults()...)
 }
 
 // Told is the decision whose answers hosts are told by Events.

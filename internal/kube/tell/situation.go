@@ -120,24 +120,11 @@ func (l *line) turnTo(now time.Time, s situation, text string) {
 	}
 }
 
-// news is what one Event tells.
-type news struct {
-	kind, reason, text string
-	situation          situation
-}
-
-func (l *line) news() news {
-	p := phrases[l.want.class]
-	n := news{kind: p.kind, reason: p.reason, text: p.words + l.text, situation: l.want}
+// message is what an Event says.
+func (l *line) message() string {
+	text := phrases[l.want.class].words + l.text
 	if l.want.class == held && l.want.episode != "" {
-		n.text += "; or annotate it with " + hosts.ReleaseAnnotation + "=" + l.want.episode
+		text += "; or annotate it with " + hosts.ReleaseAnnotation + "=" + l.want.episode
 	}
-	return n
-}
-
-// told notes that n was told. What is over meanwhile is told again when it comes back.
-func (l *line) told(n news) {
-	if l.want.class != quiet {
-		l.said = n.situation
-	}
+	return text
 }

@@ -25,11 +25,12 @@ import (
 )
 
 const (
-	look     = time.Second // how often hosts that are due are looked for
-	timeout  = 5 * time.Second
-	maxHosts = 200_000         // nothing is told of further ones
-	rest     = 8 * time.Second // in which a namespace is left alone after a failure
-	logGap   = time.Hour       // the least time between two lines of the log about failures
+	look      = time.Second // how often hosts that are due are looked for
+	perMinute = 300         // Events of all hosts together, at most
+	timeout   = 5 * time.Second
+	maxHosts  = 200_000         // nothing is told of further ones
+	rest      = 8 * time.Second // in which a namespace is left alone after a failure
+	logGap    = time.Hour       // the least time between two lines of the log about failures
 )
 
 // Options are what New needs. All fields are required.
@@ -37,12 +38,11 @@ type Options struct {
 	Client client.Client
 	// Stands returns metadata.uid of a BareMetalHost, "" where there is none, and whether it is in the queue, and whether
 	// it has a slot and works. What contradicts that is not told.
-	Stands    func(namespace, name string) (uid string, waits, works bool)
-	Leading   func() bool // nothing is sent while it is false
-	PerMinute int         // Events of all hosts together, at most
-	Instance  string      // our pod
-	Log       *slog.Logger
-	Now       func() time.Time
+	Stands   func(namespace, name string) (uid string, waits, works bool)
+	Leading  func() bool // nothing is sent while it is false
+	Instance string      // our pod
+	Log      *slog.Logger
+	Now      func() time.Time
 }
 
 // Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use.
@@ -58,9 +58,9 @@ type Recorder struct {
 
 // New returns a Recorder that knows no host.
 func New(o Options) *Recorder {
-	burst := max(1, o.PerMinute/10) // the rest is spread, so that no minute has more than PerMinute
+	const burst = perMinute / 10 // the rest is spread, so that no minute has more than perMinute
 	return &Recorder{
-		Options: o, budget: rate.NewLimiter(rate.Limit(float64(o.PerMinute)*0.9/60), burst), failed: logging.Rare{Gap: logGap},
+		Options: o, budget: rate.NewLimiter(rate.Limit(perMinute-burst)/60, burst), failed: logging.Rare{Gap: logGap},
 		hosts: map[types.NamespacedName]*line{}, rests: map[string]time.Time{},
 	}
 }
@@ -109,14 +109,14 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// next is the host to tell of now, and what, as far as the budget allows. It forgets hosts of which nothing is worth
-// remembering.
-func (r *Recorder) next() (k types.NamespacedName, n news, ok bool) {
+// next is the host to tell of now, and how it stands, as far as the budget allows. It forgets hosts of which nothing is
+// worth remembering.
+func (r *Recorder) next() (k types.NamespacedName, stands line, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
 	if r.budget.TokensAt(now) < 1 {
-		return k, n, false
+		return k, stands, false
 	}
 	var first *line
 	for of, l := range r.hosts {
@@ -130,14 +130,14 @@ func (r *Recorder) next() (k types.NamespacedName, n news, ok bool) {
 		}
 	}
 	if first == nil {
-		return k, n, false
+		return k, stands, false
 	}
-	return k, first.news(), true
+	return k, *first, true
 }
 
 // tellNext tells of one host, and reports whether another one may be due.
 func (r *Recorder) tellNext(ctx context.Context) (more bool) {
-	k, n, ok := r.next()
+	k, stands, ok := r.next()
 	if !ok {
 		return false
 	}
@@ -146,9 +146,9 @@ func (r *Recorder) tellNext(ctx context.Context) (more bool) {
 		r.Forget(k.Namespace, k.Name)
 		return true
 	}
-	if n.situation.over(waits, works) {
+	if stands.want.over(waits, works) {
 		r.change(k.Namespace, k.Name, false, func(l *line) {
-			if l.want == n.situation {
+			if l.want == stands.want {
 				l.turnTo(r.Now(), situation{}, "")
 			}
 		})
@@ -160,21 +160,23 @@ func (r *Recorder) tellNext(ctx context.Context) (more bool) {
 	r.budget.AllowN(r.Now(), 1)
 	asks, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := r.Client.Create(asks, Event(on, n.kind, n.reason, n.text, r.Instance, r.Now()))
+	p := phrases[stands.want.class]
+	err := r.Client.Create(asks, Event(on, p.kind, p.reason, stands.message(), r.Instance, r.Now()))
 	if err == nil || ctx.Err() == nil { // else we gave it up
-		r.landed(k, n, err)
+		r.landed(k, stands.want, err)
 	}
 	return true
 }
 
 // landed notes what became of an Event.
-func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
+func (r *Recorder) landed(k types.NamespacedName, told situation, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, l := r.Now(), r.hosts[k] // which next alone takes out
 	if err == nil {
-		l.free = now.Add(perHost)
-		l.told(n)
+		if l.free = now.Add(perHost); l.want.class != quiet { // what is over meanwhile is told again when it comes back
+			l.said = told
+		}
 		return
 	}
 	r.rests[k.Namespace] = now.Add(rest)

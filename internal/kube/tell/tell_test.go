@@ -75,8 +75,8 @@ func run(t *testing.T, do func(*bench)) {
 				})
 				return uid, waits, works
 			},
-			Leading:   func() (leads bool) { b.with(func() { leads = !b.hush }); return leads },
-			PerMinute: 300, Instance: "pod-0", Log: slog.New(slog.NewTextHandler(&b.log, nil)), Now: time.Now,
+			Leading:  func() (leads bool) { b.with(func() { leads = !b.hush }); return leads },
+			Instance: "pod-0", Log: slog.New(slog.NewTextHandler(&b.log, nil)), Now: time.Now,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
