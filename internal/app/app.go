@@ -301,7 +301,7 @@ func (a *App) Run(ctx context.Context) error {
 }
 
 // API is the handler of /v1 and the page.
-func (a *App) API() http.Handler { return a.server.API }
+func (a *App) API() http.Handler { return a.server.API() }
 
 // Status is what GET /v1/status shows now.
 func (a *App) Status() api.Status { return a.server.Status() }

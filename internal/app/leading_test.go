@@ -15,7 +15,7 @@ import (
 // readyz is what the probe is told.
 func (s *stage) readyz() (int, string) {
 	w := httptest.NewRecorder()
-	s.app.server.Health.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	s.app.server.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	return w.Code, w.Body.String()
 }
 

@@ -130,7 +130,7 @@ func (s *stage) post(name string) (a api.Answer, err error) {
 	r := httptest.NewRequest(http.MethodPost, "/v1/isready", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	s.app.server.API.ServeHTTP(w, r)
+	s.app.server.API().ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		return a, fmt.Errorf("%s: %d %s", name, w.Code, w.Body)
 	}

@@ -28,7 +28,7 @@ func fleetOf(context.Context) (disruption.State, error) {
 func (s *stage) get(path string) *httptest.ResponseRecorder {
 	s.Helper()
 	w := httptest.NewRecorder()
-	s.app.server.API.ServeHTTP(w, httptest.NewRequestWithContext(s.Context(), http.MethodGet, path, http.NoBody))
+	s.app.server.API().ServeHTTP(w, httptest.NewRequestWithContext(s.Context(), http.MethodGet, path, http.NoBody))
 	return w
 }
 

@@ -72,9 +72,9 @@ func TestEveryRouteOfTheAPIIsGuarded(t *testing.T) {
 	} {
 		for _, r := range everyRoute {
 			f := seen()
-			w := send(t, made(t, f, guarded(&guards{err: row.err})).API, r.method, r.path, r.body, row.headers...)
+			w := send(t, made(t, f, guarded(&guards{err: row.err})).api, r.method, r.path, r.body, row.headers...)
 			if row.code == 0 || row.code == 403 && (r.method == "GET" || r.method == "HEAD") {
-				if open := send(t, made(t, seen()).API, r.method, r.path, r.body, jsonType...); w.Code != open.Code {
+				if open := send(t, made(t, seen()).api, r.method, r.path, r.body, jsonType...); w.Code != open.Code {
 					t.Errorf("%s, %s %s: %d, without a guard %d", row.name, r.method, r.path, w.Code, open.Code)
 				}
 				continue
@@ -96,7 +96,7 @@ func TestEveryRouteOfTheAPIIsGuarded(t *testing.T) {
 // them. Which of two tokens counts would be a guess.
 func TestTheGuardIsAskedForVerbAndPath(t *testing.T) {
 	g := &guards{}
-	h := made(t, seen(), guarded(g)).API
+	h := made(t, seen(), guarded(g)).api
 	send(t, h, "GET", "/v1/queue?limit=7", "", token("root")...)
 	send(t, h, "POST", "/v1/breakers/image:http%3A%2F%2Fx%2Fy/reset", "", token("root")...)
 	for remote, tokens := range map[string][]string{"[2001:db8::1]:1": {"bEARER   root"}, "@": {"Bearer wrong", "Bearer root"}} {
@@ -123,10 +123,10 @@ func by(host string, h http.Handler) http.Handler {
 // its own that leads to loopback: the listener answers to names of this machine only.
 func TestTheLocalListenerAsksForNoToken(t *testing.T) {
 	g := &guards{}
-	local := made(t, seen(), guarded(g)).Local
+	local := made(t, seen(), guarded(g)).local
 	for _, r := range everyRoute {
 		w := send(t, by("127.0.0.1:8087", local), r.method, r.path, r.body, jsonType...)
-		if open := send(t, made(t, seen()).API, r.method, r.path, r.body, jsonType...); w.Code != open.Code || len(g.asked) > 0 {
+		if open := send(t, made(t, seen()).api, r.method, r.path, r.body, jsonType...); w.Code != open.Code || len(g.asked) > 0 {
 			t.Errorf("%s %s: %d, without a guard %d; asked %q", r.method, r.path, w.Code, open.Code, g.asked)
 		}
 	}
@@ -143,15 +143,15 @@ func TestProfilesAreLocalAndMetricsGuarded(t *testing.T) {
 	g := &guards{}
 	s := made(t, seen(), func(o *Options) { o.MetricsAccess, o.MetricsTLS = g, &tls.Config{MinVersion: tls.VersionTLS12} })
 	const path = "/debug/pprof/heap?debug=1"
-	if w := send(t, by("localhost", s.Local), "GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), "heap profile") {
+	if w := send(t, by("localhost", s.local), "GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), "heap profile") {
 		t.Errorf("%d %.80q", w.Code, w.Body)
 	}
-	for _, h := range []http.Handler{s.API, s.Health} {
+	for _, h := range []http.Handler{s.api, s.health} {
 		isError(t, send(t, h, "GET", path, ""), 404, "")
 	}
-	isError(t, send(t, s.Metrics, "GET", "/metrics", ""), 401, "")
-	isError(t, send(t, s.Metrics, "GET", "/metrics", "", token("wrong")...), 401, "")
-	if w := send(t, s.Metrics, "GET", "/metrics", "", token("reader")...); w.Code != 200 || !strings.Contains(w.Body.String(), "ironic_throttle_") {
+	isError(t, send(t, s.metrics, "GET", "/metrics", ""), 401, "")
+	isError(t, send(t, s.metrics, "GET", "/metrics", "", token("wrong")...), 401, "")
+	if w := send(t, s.metrics, "GET", "/metrics", "", token("reader")...); w.Code != 200 || !strings.Contains(w.Body.String(), "ironic_throttle_") {
 		t.Errorf("%d", w.Code)
 	}
 }
@@ -179,8 +179,8 @@ func TestAStandbyDecidesAndChangesNothing(t *testing.T) {
 	s, observer := made(t, f, standby(&leads)), made(t, f, standby(&leads), func(o *Options) { o.Observe = func() bool { return true } })
 	deciding := 0
 	for _, r := range everyRoute {
-		w, open := send(t, s.API, r.method, r.path, r.body, jsonType...), send(t, made(t, seen()).API, r.method, r.path, r.body, jsonType...)
-		observed := send(t, observer.API, r.method, r.path, r.body, jsonType...).Code
+		w, open := send(t, s.api, r.method, r.path, r.body, jsonType...), send(t, made(t, seen()).api, r.method, r.path, r.body, jsonType...)
+		observed := send(t, observer.api, r.method, r.path, r.body, jsonType...).Code
 		switch ask := r.path == "/v1/isready"; {
 		case r.method == "POST" || ask:
 			deciding++
@@ -198,7 +198,7 @@ func TestAStandbyDecidesAndChangesNothing(t *testing.T) {
 		t.Errorf("%d routes decide, asked %d times, changed %q", deciding, f.asked(), f.changes)
 	}
 	leads.Store(true)
-	if w := send(t, s.API, "POST", "/v1/isready", goodAsk, jsonType...); w.Code != 200 {
+	if w := send(t, s.api, "POST", "/v1/isready", goodAsk, jsonType...); w.Code != 200 {
 		t.Errorf("%d after it became the leader", w.Code)
 	}
 }
@@ -227,7 +227,7 @@ func TestReadyz(t *testing.T) {
 		f.status.View = row.view
 		h := made(t, f, standby(&leads), func(o *Options) {
 			o.CouldLead, o.Observe = func() bool { return row.could }, func() bool { return row.observes }
-		}).Health
+		}).health
 		if w := send(t, h, "GET", "/readyz", ""); w.Code != row.code || w.Body.String() != row.want+"\n" {
 			t.Errorf("%+v: %d %q", row, w.Code, w.Body)
 		}

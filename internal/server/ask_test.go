@@ -27,7 +27,7 @@ func TestIsReadyPassesAskAndAnswer(t *testing.T) {
 	for _, reason := range api.Reasons() {
 		f := seen()
 		f.answer = api.Answer{Ready: reason.Yes(), Reason: reason, RetryAfterSeconds: 60, Slots: api.Slots{Limit: 20}}
-		h := made(t, f).API
+		h := made(t, f).api
 		for _, w := range []*httptest.ResponseRecorder{
 			send(t, h, http.MethodPost, "/v1/isready", goodAsk, "Content-Type", "application/json; charset=utf-8"),
 			send(t, h, http.MethodGet, "/v1/isready", ""),
@@ -45,7 +45,7 @@ func TestIsReadyPassesAskAndAnswer(t *testing.T) {
 // Every field arrives; the UUID and the group as Ironic spells them, counts within 0..9.
 func TestAnAskWithEverything(t *testing.T) {
 	f := seen()
-	send(t, made(t, f).API, http.MethodPost, "/v1/isready", `{"namespace":"n","name":"h","uid":"u","nodeUUID":"`+strings.ToUpper(uuid)+`",
+	send(t, made(t, f).api, http.MethodPost, "/v1/isready", `{"namespace":"n","name":"h","uid":"u","nodeUUID":"`+strings.ToUpper(uuid)+`",
 		"op":"inspect","bmhState":"powering off before delete","errorCount":-1,"provisioningFailCount":10,"specHash":"s","virtualMedia":true,
 		"conductorGroup":"G","deleting":true,"planned":true,"dryRun":true}`, jsonType...)
 	want := []api.Ask{{
@@ -97,12 +97,12 @@ func TestBadAsksAre4xxAndNeverDecided(t *testing.T) {
 		{long("specHash", maxAskBody-37), 413, "", "16384"},
 	} {
 		f := seen()
-		e := isError(t, send(t, made(t, f).API, http.MethodPost, "/v1/isready", row.body, jsonType...), row.code, row.field)
+		e := isError(t, send(t, made(t, f).api, http.MethodPost, "/v1/isready", row.body, jsonType...), row.code, row.field)
 		if !strings.Contains(e.Message, row.want) || len(e.Message) > 200 || f.asked() != 0 {
 			t.Errorf("%.40s: %s, want %s; decided: %d", row.body, e.Message, row.want, f.asked())
 		}
 	}
-	h := made(t, seen()).API
+	h := made(t, seen()).api
 	for _, kind := range []string{"text/plain", ""} {
 		isError(t, send(t, h, http.MethodPost, "/v1/isready", goodAsk, "Content-Type", kind), 415, "")
 	}
@@ -119,7 +119,7 @@ func TestAsksWaitAtMostASecondForTheFirstPoll(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := seen()
 			f.first = make(chan struct{})
-			h := made(t, f).API
+			h := made(t, f).api
 			poll := time.AfterFunc(after, func() { close(f.first) })
 			defer poll.Stop()
 			begun := time.Now()

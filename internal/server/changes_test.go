@@ -24,7 +24,7 @@ func TestChanges(t *testing.T) {
 	} {
 		f := seen()
 		s, log := logged(t, f, guarded(&guards{}))
-		w := send(t, s.API, http.MethodPost, row.path, row.body, token("root")...)
+		w := send(t, s.api, http.MethodPost, row.path, row.body, token("root")...)
 		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "null") || !slices.Equal(f.changes, []string{row.want}) {
 			t.Errorf("%s: %d %s, changed %q, want %q", row.path, w.Code, w.Body, f.changes, row.want)
 		}
@@ -56,7 +56,7 @@ func TestRefusedChanges(t *testing.T) {
 		s, log := logged(t, f, func(o *Options) {
 			o.Save = func() error { f.changes = append(f.changes, "save"); return errors.New("sesame") }
 		})
-		e := isError(t, send(t, s.API, http.MethodPost, row.path, "", jsonType...), row.code, row.field)
+		e := isError(t, send(t, s.api, http.MethodPost, row.path, "", jsonType...), row.code, row.field)
 		if !strings.HasPrefix(e.Message, row.want) || strings.Contains(e.Message, "sesame") || slices.Contains(f.changes, "save") != (row.err == nil) {
 			t.Errorf("%v: %q, want %q; %q", row.err, e.Message, row.want, f.changes)
 		}
@@ -96,14 +96,14 @@ func TestChangesThatAreNotTaken(t *testing.T) {
 		}
 		for _, path := range row.paths {
 			f := seen()
-			isError(t, send(t, made(t, f).API, http.MethodPost, path, row.body, row.headers...), row.code, row.field)
+			isError(t, send(t, made(t, f).api, http.MethodPost, path, row.body, row.headers...), row.code, row.field)
 			if len(f.changes) > 0 {
 				t.Errorf("%s %.40s: changed %q", path, row.body, f.changes)
 			}
 		}
 	}
 	for _, headers := range [][]string{{"Sec-Fetch-Site", "same-origin"}, {"Origin", "http://example.com"}} {
-		if w := send(t, made(t, seen()).API, http.MethodPost, release, "", append(headers, jsonType...)...); w.Code != http.StatusOK {
+		if w := send(t, made(t, seen()).api, http.MethodPost, release, "", append(headers, jsonType...)...); w.Code != http.StatusOK {
 			t.Errorf("%q: %d", headers, w.Code)
 		}
 	}

@@ -49,15 +49,15 @@ func TestPlanIsShown(t *testing.T) {
 	for path, want := range map[string]string{
 		planPaths[0]: `"blocked":"3 hosts wait","running":{"id":"abcdef"`, planPaths[1]: `"conditions":[]`,
 	} {
-		w := send(t, s.API, "GET", path, "")
+		w := send(t, s.api, "GET", path, "")
 		if w.Code != 200 || !strings.Contains(w.Body.String(), want) || w.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %s %s, want %s", path, w.Code, w.Header(), w.Body, want)
 		}
 	}
-	if running = nil; decoded[api.Plan](t, send(t, s.API, "GET", "/v1/plan", "")).Running != nil {
+	if running = nil; decoded[api.Plan](t, send(t, s.api, "GET", "/v1/plan", "")).Running != nil {
 		t.Error("nothing is carried out")
 	}
-	isError(t, send(t, s.API, "GET", "/v1/plan/hosts/metal3/host-9", ""), 404, api.PlanHostUnknown)
+	isError(t, send(t, s.api, "GET", "/v1/plan/hosts/metal3/host-9", ""), 404, api.PlanHostUnknown)
 }
 
 func TestWhyThereIsNoPlan(t *testing.T) {
@@ -74,7 +74,7 @@ func TestWhyThereIsNoPlan(t *testing.T) {
 			{plans(&planner{err: errors.New("nodes: for\nbidden")}), 502, "", "there is no plan: nodes: for bidden"},
 			{func(o *Options) { plans(&planner{})(o); standby(new(atomic.Bool))(o) }, 503, "", "this throttle does not decide: throttle-0 leads"},
 		} {
-			if e := isError(t, send(t, made(t, seen(), row.change).API, "GET", path, ""), row.code, row.field); e.Message != row.want {
+			if e := isError(t, send(t, made(t, seen(), row.change).api, "GET", path, ""), row.code, row.field); e.Message != row.want {
 				t.Errorf("%s: %+v, want %s", path, e, row.want)
 			}
 		}
@@ -82,12 +82,12 @@ func TestWhyThereIsNoPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := made(t, seen(), plans(&planner{takes: time.Hour}))
 		begun := time.Now()
-		e := isError(t, send(t, slow.API, "GET", "/v1/plan", ""), 503, "")
+		e := isError(t, send(t, slow.api, "GET", "/v1/plan", ""), 503, "")
 		if took := time.Since(begun); took != planTimeout || !strings.Contains(e.Message, "within 1m") {
 			t.Errorf("after %v: %+v", took, e)
 		}
 		time.AfterFunc(time.Second, slow.end)
-		if e := isError(t, send(t, slow.API, "GET", "/v1/plan", ""), 503, ""); !strings.Contains(e.Message, "ending") {
+		if e := isError(t, send(t, slow.api, "GET", "/v1/plan", ""), 503, ""); !strings.Contains(e.Message, "ending") {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -109,7 +109,7 @@ func (l oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 func TestASlowPlanArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := made(t, seen(), plans(&planner{takes: planTimeout - time.Second}))
-		served, listener := s.newHTTP(s.API), make(oneConn, 1)
+		served, listener := s.newHTTP(s.api), make(oneConn, 1)
 		here, there := net.Pipe()
 		listener <- here
 		go func() { _ = served.Serve(listener) }()

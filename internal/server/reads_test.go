@@ -26,10 +26,10 @@ func TestStatusIsTheDecidersPlusOurs(t *testing.T) {
 	})
 	want := seen().status
 	want.Settings = map[string]string{"mode": "enforce"}
-	if diff := cmp.Diff(want, decoded[api.Status](t, send(t, s.API, http.MethodGet, "/v1/status", "")), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, decoded[api.Status](t, send(t, s.api, http.MethodGet, "/v1/status", "")), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want.Slots, decoded[api.SlotsView](t, send(t, s.API, http.MethodGet, "/v1/slots", "")), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want.Slots, decoded[api.SlotsView](t, send(t, s.api, http.MethodGet, "/v1/slots", "")), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
 	fresh, err := admission.New(admission.DefaultConfig(), noon)
@@ -38,7 +38,7 @@ func TestStatusIsTheDecidersPlusOurs(t *testing.T) {
 	}
 	for _, d := range []Decider{seen(), fresh, &fake{}} {
 		for _, path := range []string{"/v1/status", "/v1/slots", "/v1/holds", "/v1/breakers", "/v1/queue", "/v1/why/a/b"} {
-			if body := send(t, made(t, d).API, http.MethodGet, path, "").Body.String(); strings.Contains(body, "null") {
+			if body := send(t, made(t, d).api, http.MethodGet, path, "").Body.String(); strings.Contains(body, "null") {
 				t.Errorf("a list is null in %s: %s", path, body)
 			}
 		}
@@ -46,7 +46,7 @@ func TestStatusIsTheDecidersPlusOurs(t *testing.T) {
 			t.Error("the breakers of the Decider were changed")
 		}
 	}
-	body := send(t, made(t, fresh).Metrics, http.MethodGet, "/metrics", "").Body.String()
+	body := send(t, made(t, fresh).metrics, http.MethodGet, "/metrics", "").Body.String()
 	// A rate would miss the first event of a series that begins with it: of answers, and of refusals in mode observe.
 	for series, want := range map[string]int{`{reason="full"} 0`: 2, `{reason="hold"} 0`: 2, `{result="failure",work="deploy"} 0`: 1} {
 		if got := strings.Count(body, series+"\n"); got != want {
@@ -68,8 +68,8 @@ func TestReadersShareOneStatus(t *testing.T) {
 			for i := range 64 {
 				all.Go(func() {
 					if i%2 == 0 {
-						send(t, s.Metrics, http.MethodGet, "/metrics", "")
-					} else if got := decoded[api.SlotsView](t, send(t, s.API, http.MethodGet, "/v1/slots", "")); got.Total != f.status.Slots.Total {
+						send(t, s.metrics, http.MethodGet, "/metrics", "")
+					} else if got := decoded[api.SlotsView](t, send(t, s.api, http.MethodGet, "/v1/slots", "")); got.Total != f.status.Slots.Total {
 						t.Errorf("read %+v", got.Total)
 					}
 				})
@@ -136,7 +136,7 @@ func TestQueueIsTheDeciders(t *testing.T) {
 	} {
 		f := seen()
 		var pools []string
-		for _, p := range decoded[api.Queue](t, send(t, made(t, f).API, http.MethodGet, "/v1/queue"+row.query, "")).Pools {
+		for _, p := range decoded[api.Queue](t, send(t, made(t, f).api, http.MethodGet, "/v1/queue"+row.query, "")).Pools {
 			pools = append(pools, p.Pool)
 		}
 		if !reflect.DeepEqual(f.queries, []api.QueueQuery{row.want}) || !slices.Equal(pools, row.pools) {
@@ -154,7 +154,7 @@ func TestQueueIsTheDeciders(t *testing.T) {
 		{"limit=%zz", "query", "cannot be read"},
 		{"=1", "query", "is not a parameter"},
 	} {
-		e := isError(t, send(t, made(t, seen()).API, http.MethodGet, "/v1/queue?"+row.query, ""), http.StatusBadRequest, row.field)
+		e := isError(t, send(t, made(t, seen()).api, http.MethodGet, "/v1/queue?"+row.query, ""), http.StatusBadRequest, row.field)
 		if !strings.Contains(e.Message, row.words) {
 			t.Errorf("%.40s: %q, want %q", row.query, e.Message, row.words)
 		}
@@ -163,7 +163,7 @@ func TestQueueIsTheDeciders(t *testing.T) {
 
 // Both pages and the story of a host in JSON, and what pages are made of.
 func TestPagesAreServedWithTheirPolicy(t *testing.T) {
-	h := made(t, seen()).API
+	h := made(t, seen()).api
 	for path, want := range map[string]string{
 		"/": `<h1 id="headline">`, "/why/metal3/host-1": "<h1>metal3|host-1 is ", "/why/-/bare": "<h1>|bare is ", "/page.css": ":root",
 		"/page.js": "visibilitychange", "/v1/why/metal3/a%2Fb": `"host":"metal3|a/b"`, "/v1/why/-/u-1": `"host":"|u-1"`,
@@ -192,8 +192,8 @@ func TestPageHasButtonsForUsersWhoMayUseThem(t *testing.T) {
 		headers []string
 		buttons int
 	}{
-		{"open", open.API, nil, 3}, {"local", behind.Local, nil, 3}, {"viewer", behind.API, token("reader"), 0},
-		{"operator", behind.API, token("root"), 3}, {"standby", waits.API, nil, 0},
+		{"open", open.api, nil, 3}, {"local", behind.local, nil, 3}, {"viewer", behind.api, token("reader"), 0},
+		{"operator", behind.api, token("root"), 3}, {"standby", waits.api, nil, 0},
 	} {
 		for path, want := range map[string]int{"/": row.buttons, "/why/metal3/a": min(row.buttons, 1)} {
 			got := strings.Count(send(t, row.h, http.MethodGet, "http://localhost"+path, "", row.headers...).Body.String(), "<button")

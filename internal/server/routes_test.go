@@ -41,14 +41,14 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{"POST", "/", 405, "GET, HEAD"},
 		{"POST", "/v1/breakers/group%3Arack1/trip", 415, ""},
 	} {
-		w := send(t, s.API, row.method, row.path, "")
+		w := send(t, s.api, row.method, row.path, "")
 		isError(t, w, row.code, "")
 		if got := w.Header().Get("Allow"); got != row.allow {
 			t.Errorf("%s %s: Allow %q, want %q", row.method, row.path, got, row.allow)
 		}
 	}
 	const series = "\nironic_throttle_http_request_duration_seconds_count{" // a label is never what a client sent
-	body := send(t, s.Metrics, http.MethodGet, "/metrics", "").Body.String()
+	body := send(t, s.metrics, http.MethodGet, "/metrics", "").Body.String()
 	for _, want := range []string{`code="404",route="other"`, `code="405",route="other"`, `code="415",route="/v1/breakers/{scope}/trip"`} {
 		if !strings.Contains(body, series+want) || strings.Count(body, series) != 3 {
 			t.Errorf("no series with %s, or too many: %d", want, strings.Count(body, series))
@@ -60,7 +60,7 @@ func TestPanicsBecome500AndALogLine(t *testing.T) {
 	f := seen()
 	f.on = func() { panic("at the disco") }
 	s, log := logged(t, f)
-	w := send(t, s.API, http.MethodPost, "/v1/isready", goodAsk, jsonType...)
+	w := send(t, s.api, http.MethodPost, "/v1/isready", goodAsk, jsonType...)
 	if e := isError(t, w, http.StatusInternalServerError, ""); strings.Contains(e.Message, "disco") {
 		t.Errorf("the cause leaks: %q", e.Message)
 	}

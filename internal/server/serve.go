@@ -20,7 +20,7 @@ type Listeners struct {
 // flight, and returns within 5 s: nil, or what went wrong, each error with the name of its listener. A connection
 // without a request is no error and delays nothing.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
-	served, scraped := s.newHTTP(s.API), s.newHTTP(s.Metrics)
+	served, scraped := s.newHTTP(s.api), s.newHTTP(s.metrics)
 	served.TLSConfig, scraped.TLSConfig = s.opts.TLS, s.opts.MetricsTLS
 	if l.API != nil && s.opts.TLS == nil { // with TLS the browser itself holds the name against the certificate
 		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.opts.Address)
@@ -29,8 +29,8 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	var all []httpserve.Server
 	for _, one := range []httpserve.Server{
 		{Name: "API", HTTP: served, Listen: l.API},
-		{Name: "local API", HTTP: s.newHTTP(s.Local), Listen: l.Local},
-		{Name: "health", HTTP: s.newHTTP(s.Health), Listen: l.Health, MaxConns: fewConns},
+		{Name: "local API", HTTP: s.newHTTP(s.local), Listen: l.Local},
+		{Name: "health", HTTP: s.newHTTP(s.health), Listen: l.Health, MaxConns: fewConns},
 		{Name: "metrics", HTTP: scraped, Listen: l.Metrics, MaxConns: fewConns},
 	} {
 		if one.Listen != nil {

@@ -80,11 +80,6 @@ type Options struct {
 
 // Server holds the handlers. Make one with New; Serve runs them.
 type Server struct {
-	API     http.Handler // /v1 and the page
-	Local   http.Handler // the same without Access, and profiles
-	Health  http.Handler // /healthz and /readyz
-	Metrics http.Handler // /metrics
-
 	opts     Options
 	drain    time.Duration
 	gentle   *gentle
@@ -93,6 +88,8 @@ type Server struct {
 	pages    *snapshot.Cache[struct{}, page.View]
 	ending   context.Context // ends with the server
 	end      context.CancelFunc
+
+	api, local, health, metrics http.Handler
 }
 
 // New builds the handlers and opens nothing.
@@ -105,10 +102,16 @@ func New(o Options) (*Server, error) {
 	if err := s.share(); err != nil {
 		return nil, err
 	}
-	s.API = s.guarded(s.gate, s.apiRoutes())
-	s.Local = s.guarded(&gate{names: &httpserve.Names{}}, s.localRoutes())
-	s.Health = s.guarded(&gate{}, s.healthRoutes())
+	s.api = s.guarded(s.gate, s.apiRoutes())
+	s.local = s.guarded(&gate{names: &httpserve.Names{}}, s.localRoutes())
+	s.health = s.guarded(&gate{}, s.healthRoutes())
 	// By any name: proxies in front pass on names of their own, and nothing can be changed here.
-	s.Metrics = s.guarded(&gate{access: o.MetricsAccess}, s.metricsRoutes())
+	s.metrics = s.guarded(&gate{access: o.MetricsAccess}, s.metricsRoutes())
 	return s, nil
 }
+
+// API is the handler of /v1 and the page.
+func (s *Server) API() http.Handler { return s.api }
+
+// Health is the handler of /healthz and /readyz.
+func (s *Server) Health() http.Handler { return s.health }
