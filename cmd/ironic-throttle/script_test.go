@@ -51,20 +51,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// retry calls try until it is content, at most some thousand times: a busy machine needs
-// minutes where others need a second.
-func retry(try func() error) error {
-	const tries, pause = 6000, 50 * time.Millisecond
+// retry calls try until it is content, for minutes: a busy machine needs them where others need a second.
+func retry(pause time.Duration, try func() error) error {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	var err error
-	for range tries {
+	for range 10 * time.Minute / pause {
 		if err = try(); err == nil {
 			return nil
 		}
 		<-tick.C
 	}
-	return fmt.Errorf("given up after %d tries: %w", tries, err)
+	return fmt.Errorf("given up after ten minutes: %w", err)
 }
 
 func usage(ts *testscript.TestScript, neg, ok bool, text string) {
@@ -76,7 +74,7 @@ func usage(ts *testscript.TestScript, neg, ok bool, text string) {
 func ready(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 2, "ready FILE PREFIX")
 	var at map[string]string
-	ts.Check(retry(func() error {
+	ts.Check(retry(50*time.Millisecond, func() error {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err != nil {
 			return err
@@ -109,7 +107,7 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) >= 2, "waitfor REGEXP PROGRAM ARGS...")
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	ts.Check(retry(func() error {
+	ts.Check(retry(time.Second, func() error { // each try is a process
 		_ = ts.Exec(args[1], args[2:]...) // a no is an answer too
 		if out := ts.ReadFile("stdout"); !pattern.MatchString(out) {
 			return fmt.Errorf("no match for %q in:\n%s%s", args[0], out, ts.ReadFile("stderr"))
@@ -136,7 +134,7 @@ func waitget(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 2, "waitget REGEXP URL")
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	ts.Check(retry(func() error {
+	ts.Check(retry(50*time.Millisecond, func() error {
 		text, err := send(http.MethodGet, args[1], "")
 		if err == nil && !pattern.Match(text) {
 			err = fmt.Errorf("no match for %q in:\n%s", args[0], text)

@@ -90,7 +90,7 @@ func spreadOf(labels map[string]string, topology string, skew int32) []corev1.To
 
 // TestPlansOfAFleet has plans of a fleet judged, one after the other as they are carried out.
 func TestPlansOfAFleet(t *testing.T) {
-	hosts, pods, passes := 1000, 20000, 3
+	hosts, pods, passes := 400, 8000, 2
 	if testing.Short() {
 		hosts, pods, passes = 100, 2000, 1
 	}

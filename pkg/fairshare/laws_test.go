@@ -1,6 +1,7 @@
 package fairshare_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -151,6 +152,14 @@ func (c *crowd) settle(d time.Duration) {
 	c.idle, c.slots = 0, 0
 }
 
+// TestMain has 30 histories of each law; make search sets more.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
+
 func TestLawsOfTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 12).Draw(t, "limit")
@@ -192,7 +201,7 @@ func TestFreeSlotsAreTaken(t *testing.T) {
 		for _, limit := range []int{1, 20} {
 			c := newCrowd(limit, 20*time.Minute, []int{60, 20}, &namespace{name: "a", weight: 1, gap: gap}, &namespace{name: "b", weight: 1, gap: gap})
 			c.settle(time.Hour)
-			c.play(time.Duration(40/limit+4) * time.Hour)
+			c.play(time.Duration(10/limit+3) * time.Hour)
 			if idle := c.idle / c.slots; idle > 0.015 {
 				t.Errorf("asks every %v, %d slots: they are idle for %.2f %% of the time, at most 1.5 %%", gap, limit, 100*idle)
 			}

@@ -1,6 +1,7 @@
 package sizing_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,14 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
+
+// TestMain has 30 histories of each law; make search sets more.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // restarted returns a Limiter of a new process, which knows what l has left behind.
 func restarted(t *rapid.T, l *sizing.Limiter, adaptive bool, now time.Time) *sizing.Limiter {

@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,7 +18,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	k8stesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -28,7 +31,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain has 30 histories; make search sets more.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var (
 	errAway   = errors.New("the API server is away")
@@ -74,7 +83,8 @@ func newCluster(t testing.TB) client.WithWatch {
 			t.Fatal(err)
 		}
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).
+	tracker := k8stesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder()) // the usual one minds who owns a field: slow
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).
 		WithStatusSubresource(objects.As(&objects.Host{}, capiplayer.Hosts), objects.As(&objects.Machine{}, capiplayer.Machines)).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).
 		Build()

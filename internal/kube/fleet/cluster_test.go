@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	kubescheme "k8s.io/client-go/kubernetes/scheme"
+	k8stesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -64,7 +65,9 @@ type cluster struct {
 func clusterOf(t testing.TB, text string) *cluster {
 	t.Helper()
 	c := &cluster{served: []string{objects.MachineGroup + "/v1beta2", objects.InfrastructureGroup + "/v1beta1"}, fault: func(string) error { return nil }}
-	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{List: c.list}).Build()
+	codecs := serializer.NewCodecFactory(scheme)
+	tracker := k8stesting.NewObjectTracker(scheme, codecs.UniversalDecoder()) // the usual one minds who owns a field: slow
+	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).WithInterceptorFuncs(interceptor.Funcs{List: c.list}).Build()
 	for documents := yaml.NewYAMLToJSONDecoder(strings.NewReader(text)); ; {
 		var one json.RawMessage
 		if err := documents.Decode(&one); errors.Is(err, io.EOF) {
@@ -72,7 +75,7 @@ func clusterOf(t testing.TB, text string) *cluster {
 		} else if err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		decoded, err := runtime.Decode(serializer.NewCodecFactory(scheme).UniversalDeserializer(), one)
+		decoded, err := runtime.Decode(codecs.UniversalDeserializer(), one)
 		if err != nil {
 			t.Fatalf("%v in %s", err, one)
 		}

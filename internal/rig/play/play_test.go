@@ -15,8 +15,9 @@ const root = "../../.."
 
 // long are the plays with many hosts or hours; the race detector, and make quick, do without.
 var long = []string{
-	"slots-lists-fail.play", "turns-absence.play", "turns-asking-often.play", "turns-expected-wait.play", "turns-failing-cap.play",
-	"turns-slot-use.play", "turns-slow-asker.play", "turns-two-pools.play", "turns-weights.play",
+	"slots-lists-fail.play", "slots-stuck.play", "turns-absence.play", "turns-asking-often.play", "turns-claims.play",
+	"turns-expected-wait.play", "turns-failing-cap.play", "turns-silent-host-comes-back.play", "turns-slot-use.play",
+	"turns-slow-asker.play", "turns-two-pools.play", "turns-two-tenants.play", "turns-weights.play",
 }
 
 // TestPlays plays testdata/plays, or the files of the glob in PLAYS, from the root of the repository.
