@@ -59,7 +59,7 @@ RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-check release-test demo run quick test test-searches test-raced manifests search soak sabotage attack longrun storms nightly vuln size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint markdown fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
+.PHONY: help build release release-check release-test demo run quick test test-searches test-both test-raced manifests search soak sabotage attack longrun storms nightly vuln size cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page lint markdown fmt plugin image docker-build deploy undeploy clean $(BINARY) $(LAB)
 
 ##@ Use
 
@@ -126,7 +126,9 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 SEARCHES := ./cmd/ironic-throttle ./internal/rig/simulate ./internal/rig/play ./pkg/admission ./internal/kube/execute
 # These have no goroutine and no lock, only read files, play the same storms as those, or (ways) compile the product once
 # more, with counters.
-UNRACED := ./internal/rig/ways ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest
+UNRACED := ./internal/rig/ways ./pkg/fairshare ./pkg/disruption/... ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots \
+  ./internal/gateway/classify ./internal/rig/archtest ./internal/kube/capi ./internal/kube/claim ./internal/cli ./internal/metrics ./internal/nearest \
+  ./internal/page ./internal/plainfile ./internal/secret ./internal/statusview ./hack/bench ./hack/size ./plugin/asker
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 
@@ -139,25 +141,26 @@ quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of t
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
 # The runs with and without the race detector are side by side, as packages with storms mostly wait for
-# real time: three at once beside the searches fill two cores, and in each of them run twice as many tests
-# as cores. The race detector holds up the end of each process for 1 s unless told otherwise.
+# real time; in each of the raced ones run twice as many tests as cores. The race detector holds up the end of each process for 1 s unless told otherwise.
 # make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server and no Kustomize, under the race detector
 	@echo "make test: searches and what is raced side by side; four to six minutes on two cores in a fresh clone; a package is shown when it is done"
-	@$(MAKE) --no-print-directory -j 2 test-searches test-raced
+	@$(MAKE) --no-print-directory -j 3 test-searches test-both test-raced
 
 # A second thread for the collector costs as much as it saves where one goroutine works.
-test-searches: export GOMAXPROCS = 1
+test-searches test-both: export GOMAXPROCS = 1
 test-searches: $(TESTSUM)
-	$(GOTEST) -vet=off -p 3 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
+	$(GOTEST) -vet=off -p 2 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
+
+test-both: $(TESTSUM)
 ifneq ($(RACE),)
-	$(GOTEST) $(RACE) -vet=off -short $(TESTFLAGS) $(SEARCHES)
+	$(GOTEST) $(RACE) -vet=off -short -p 1 $(TESTFLAGS) $(SEARCHES)
 endif
 
 test-raced: $(TESTSUM)
 	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
-	  $(GOTEST) $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $$packages
+	  $(GOTEST) $(RACE) -vet=off -p 2 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $$packages
 
 manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not
 	$(GOTEST) -vet=off $(TESTFLAGS) $(MANIFESTS)

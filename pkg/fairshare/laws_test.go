@@ -199,7 +199,7 @@ func TestLawsOfTheOrder(t *testing.T) {
 func TestFreeSlotsAreTaken(t *testing.T) {
 	for _, gap := range []time.Duration{3 * time.Second, 90 * time.Second} {
 		for _, limit := range []int{1, 20} {
-			c := newCrowd(limit, 20*time.Minute, []int{60, 20}, &namespace{name: "a", weight: 1, gap: gap}, &namespace{name: "b", weight: 1, gap: gap})
+			c := newCrowd(limit, 20*time.Minute, []int{30, 15}, &namespace{name: "a", weight: 1, gap: gap}, &namespace{name: "b", weight: 1, gap: gap})
 			c.settle(time.Hour)
 			c.play(time.Duration(10/limit+3) * time.Hour)
 			if idle := c.idle / c.slots; idle > 0.015 {

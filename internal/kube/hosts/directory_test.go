@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -179,4 +180,6 @@ func TestAnswersAreBounded(t *testing.T) {
 
 type spaces struct{}
 
-func (spaces) Read(p []byte) (int, error) { return copy(p, strings.Repeat(" ", len(p))), nil }
+var blank = bytes.Repeat([]byte(" "), 64<<10)
+
+func (spaces) Read(p []byte) (int, error) { return copy(p, blank), nil }
