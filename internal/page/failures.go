@@ -18,7 +18,7 @@ func (d *document) breakers(v *View) {
 	d.section("breakers", "Circuit breakers")
 	all := slices.DeleteFunc(slices.Clone(v.Status.Breakers), func(b api.Breaker) bool { return b.State == "CLOSED" && b.RecentFailures == 0 })
 	n := min(len(all), maxFailures)
-	d.table("Breakers that count or stop", "of, action, state, n failures, n probes, n first probe in, most frequent cause", n, func(i int) {
+	d.table("Breakers that count or stop", "of, action, state, n failures, next, most frequent cause", n, func(i int) {
 		d.breaker(&all[i], v.MayReset)
 	})
 	switch {
@@ -34,12 +34,12 @@ func (d *document) breakers(v *View) {
 }
 
 func (d *document) breaker(b *api.Breaker, may func(string) bool) {
-	probes, recovers, cause := "", "", ""
-	if b.State == "HALF_OPEN" {
-		probes = fmt.Sprintf("%d of %d", b.Probes, b.ProbeLimit)
-	}
-	if b.State == "OPEN" {
-		recovers = api.Seconds(b.TimeToRecovery)
+	next, cause := "", ""
+	switch b.State {
+	case "HALF_OPEN":
+		next = fmt.Sprintf("%d of %d probes at work", b.Probes, b.ProbeLimit)
+	case "OPEN":
+		next = "probes in " + api.Seconds(b.TimeToRecovery)
 	}
 	if len(b.Causes) > 0 {
 		cause = fmt.Sprintf("%d × %s", b.Causes[0].Count, b.Causes[0].Text)
@@ -49,8 +49,8 @@ func (d *document) breaker(b *api.Breaker, may func(string) bool) {
 		d.button("Reset", "the breaker of "+b.Scope, ResetPath(b.Scope), "", "Hosts may start there at once.")
 	}
 	d.put(`</td><td%s>%s%s</td>`, where(b.State != "CLOSED", ` class="bad"`), b.State, where(b.Tripped, " by hand"))
-	d.numbers(fmt.Sprintf("%d of %d", b.RecentFailures, b.FailureThreshold), probes, recovers)
-	d.put(`<td class="text">%s</td>`, cause)
+	d.numbers(fmt.Sprintf("%d of %d", b.RecentFailures, b.FailureThreshold))
+	d.put(`<td>%s</td><td class="text">%s</td>`, next, cause)
 }
 
 // ResetPath is where a breaker is reset.

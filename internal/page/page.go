@@ -76,16 +76,11 @@ func (d *document) end() {
 `)
 }
 
-// viewText says how well Ironic is seen.
+// viewText says how well Ironic is seen. The headline says what follows from it.
 func viewText(v api.View) string {
 	text := "Ironic seen " + api.Seconds(v.AgeSeconds) + " ago"
-	switch {
-	case v.AgeSeconds < 0:
+	if v.AgeSeconds < 0 {
 		text = "no complete poll of Ironic yet"
-	case !v.Fresh:
-		text += ": too old, new hosts are refused"
-	case !v.Settled:
-		text += ": still settling, new hosts are refused"
 	}
 	if v.LastError != "" {
 		text += " (" + v.LastError + ")"

@@ -57,7 +57,7 @@ func parseQueueQuery(raw string) (q api.QueueQuery, err error) {
 		}
 	}
 	if values.Has("reason") && !slices.Contains(api.Reasons(), q.Reason) {
-		return q, &api.FieldError{Field: "reason", Value: shown(string(q.Reason)), Rule: "is not one of " + reasonWords()}
+		return q, &api.FieldError{Field: "reason", Value: shown(string(q.Reason)), Rule: fmt.Sprint("must be one of ", api.Reasons())}
 	}
 	if values.Has("pool") {
 		pool := strings.ToLower(values.Get("pool")) // Ironic folds the case of conductor groups
@@ -67,14 +67,3 @@ func parseQueueQuery(raw string) (q api.QueueQuery, err error) {
 }
 
 var queueParameters = []string{"limit", "namespace", "pool", "reason"}
-
-// reasonWords lists the reasons of a no.
-func reasonWords() string {
-	var words []string
-	for _, r := range api.Reasons() {
-		if !r.Yes() {
-			words = append(words, string(r))
-		}
-	}
-	return strings.Join(words, ", ")
-}

@@ -150,7 +150,7 @@ func TestQueueIsTheDeciders(t *testing.T) {
 		{"limit=1&limit=1", "limit", "is given twice"},
 		{"pool=rack2", "pool", `pool: "rack2" has no limit of its own`},
 		{"Limit=1", "Limit", "known are limit, namespace, pool, reason"},
-		{"reason=ful", "reason", `reason: "ful" is not one of`},
+		{"reason=ful", "reason", `reason: "ful" must be one of [granted `},
 		{"limit=%zz", "query", "cannot be read"},
 		{"=1", "query", "is not a parameter"},
 	} {
