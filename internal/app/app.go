@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -34,35 +35,30 @@ import (
 
 // Options is what New needs. Config is required; everything else may be zero.
 type Options struct {
-	// Config was checked by config.Load. A listener whose address is empty, as
-	// no file can say it, is not opened.
+	// Config was checked by config.Load. A listener whose address is empty, as no file can say it, is not opened.
 	Config config.Config
 	// Warnings of config.Load; they are logged once and shown by /v1/status.
 	Warnings []string
-	// Reload is what Config was loaded from, for the hot reload of its file;
-	// nil: no reload.
+	// Reload is what Config was loaded from, for the hot reload of its file; nil: no reload.
 	Reload *config.Sources
 	Log    *slog.Logger   // nil: silent
 	Level  *slog.LevelVar // of Log, which LOG_LEVEL changes; nil: it stays as it is
 	// Version is shown by /v1/status and in the metrics.
 	Version string
-	// Transport replaces the network between us and Ironic, and with it all
-	// TLS settings; nil: the network.
+	// Transport replaces the network between us and Ironic, and with it all TLS settings; nil: the network.
 	Transport http.RoundTripper
 	// ClusterTransport does so for the network between us and the API server.
 	ClusterTransport http.RoundTripper
 	// NoListeners opens no address: API and Gateway are then the only ways in.
 	NoListeners bool
-	// Now is the clock that decisions go by; nil: time.Now. Poll interval and
-	// time-outs go by the real one.
+	// Now is the clock that decisions go by; nil: time.Now. Poll interval and time-outs go by the real one.
 	Now func() time.Time
 
 	fleet state // replaces what reads the cluster for plans; nil: the cluster is read
 }
 
-// App is a throttle that is ready to run. Make one with New, then call Run
-// once, also when it is not wanted any more: Run closes what New has opened.
-// All other methods are safe for concurrent use, from New on.
+// App is a throttle that is ready to run. Make one with New, then call Run once, also when it is not wanted any more:
+// Run closes what New has opened. All other methods are safe for concurrent use, from New on.
 type App struct {
 	log         *slog.Logger
 	level       *slog.LevelVar // nil: it never changes
@@ -86,9 +82,8 @@ type App struct {
 	force   atomic.Pointer[force]
 }
 
-// New builds everything and opens the listeners. Nothing runs yet and nothing
-// is sent to Ironic or the API server, so that one that is away is no error. An error names the
-// setting, file or address that is wrong.
+// New builds everything and opens the listeners. Nothing runs yet and nothing is sent to Ironic or the API server, so
+// that one that is away is no error. An error names the setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{log: o.Log, level: o.Level, version: o.Version, now: o.Now, reload: o.Reload}
 	if a.log == nil {
@@ -245,7 +240,11 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 
 // complete adds to the decision's status what only App knows.
 func (a *App) complete(s *api.Status) {
-	s.Version, s.Settings, s.Cluster = a.version, a.settings(), a.showCluster()
+	s.Version, s.Settings, s.Cluster = a.version, a.force.Load().settings, a.showCluster()
+	if url := a.finder.URL(); url != "" {
+		s.Settings = maps.Clone(s.Settings)
+		s.Settings["ironicEndpoint"] = url // where Ironic was found
+	}
 	s.Warnings = slices.Concat(s.Warnings, a.force.Load().warnings, a.presentWarnings(s.Cluster))
 }
 
@@ -263,8 +262,7 @@ func (a *App) decider() decision {
 	return clusterhosts.Told{Controller: a.controller, Hosts: a.hosts}
 }
 
-// pollTimeout bounds a whole poll: a minute, or what the settings give a slow
-// Ironic.
+// pollTimeout bounds a whole poll: a minute, or what the settings give a slow Ironic.
 func pollTimeout(c config.Config) time.Duration {
 	return max(time.Minute, c.View.MaxStale, 2*ironicTimeout)
 }

@@ -170,8 +170,7 @@ func (a *App) presentWarnings(c *api.Cluster) []string {
 	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
 }
 
-// runAnnotations puts the hold-offs that hosts ask for over the settings in force, until ctx
-// ends.
+// runAnnotations puts the hold-offs that hosts ask for over the settings in force, until ctx ends.
 func (a *App) runAnnotations(ctx context.Context) error {
 	for {
 		select {

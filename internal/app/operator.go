@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,16 +124,6 @@ func (a *App) workersWarning(c config.Config, o api.Operator) string {
 		return ""
 	}
 	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(o.Workers, limit), o.Deployment, o.WorkersFrom)
-}
-
-// settings are those in force, and where Ironic was found.
-func (a *App) settings() map[string]string {
-	all := a.force.Load().settings
-	if url := a.finder.URL(); url != "" {
-		all = maps.Clone(all)
-		all["ironicEndpoint"] = url
-	}
-	return all
 }
 
 // mostWaits bounds the hosts that are looked at for MachineHealthChecks. Those behind them wait no shorter.

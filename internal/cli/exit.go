@@ -12,8 +12,9 @@ const (
 
 // exit ends a program with a code.
 type exit struct {
+	error
+
 	code int
-	err  error
 }
 
 // Exit gives an error the exit code of the program that it ends. Without an error the program ends and says nothing
@@ -22,11 +23,8 @@ func Exit(code int, err error) error {
 	if err == nil {
 		err = errors.New("")
 	}
-	return &exit{code, err}
+	return &exit{err, code}
 }
 
-// Error implements error.
-func (e *exit) Error() string { return e.err.Error() }
-
 // Unwrap returns the cause.
-func (e *exit) Unwrap() error { return e.err }
+func (e *exit) Unwrap() error { return e.error }

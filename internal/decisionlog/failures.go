@@ -10,9 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Failures writes one line for each host that failed, each hold that ended, each breaker that
-// changed its state, with causes, counts and sample hosts, and each pool that was paused or
-// reopened.
+// Failures writes one line for each host that failed, each hold that ended, each breaker that changed its state, with
+// causes, counts and sample hosts, and each pool that was paused or reopened.
 func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 	for _, n := range notices {
 		switch n.Kind {

@@ -3,10 +3,9 @@ package nearest
 
 import "strings"
 
-// Word returns the word of known with the smallest edit distance to name,
-// the first of equals, and that distance. Case, dashes and underscores do not
-// count, so that a name in the spelling of another source is found. known must
-// not be empty.
+// Word returns the word of known with the smallest edit distance to name, the first of equals, and that distance. Case,
+// dashes and underscores do not count, so that a name in the spelling of another source is found. known must not be
+// empty.
 func Word(name string, known []string) (word string, away int) {
 	const longest = 256 // enough for any name, bounds the work for any text
 	if len(name) > longest {

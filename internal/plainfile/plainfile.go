@@ -1,5 +1,4 @@
-// Package plainfile reads files that somebody else writes and replaces: certificates,
-// secrets, settings.
+// Package plainfile reads files that somebody else writes and replaces: certificates, secrets, settings.
 package plainfile
 
 import (
@@ -12,16 +11,14 @@ import (
 	"syscall"
 )
 
-// PEM bounds a file of certificates or a key, bytes: all authorities of a system have some
-// hundred KiB.
+// PEM bounds a file of certificates or a key, bytes: all authorities of a system have some hundred KiB.
 const PEM = 4 << 20
 
 // ErrKind is of what is no regular file: to open a FIFO or a device may take for ever.
 var ErrKind = errors.New("not a regular file")
 
-// Read returns the content of the regular file at path, or where its symbolic links lead,
-// such as those of a mounted Secret. It does not wait for anybody. More than limit bytes are
-// an error. Errors name the path.
+// Read returns the content of the regular file at path, or where its symbolic links lead, such as those of a mounted
+// Secret. It does not wait for anybody. More than limit bytes are an error. Errors name the path.
 func Read(path string, limit int64) ([]byte, error) {
 	if is, err := os.Stat(path); err == nil && !is.Mode().IsRegular() {
 		return nil, fault(path, ErrKind) // a device is not even opened

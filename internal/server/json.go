@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // readJSON reads a body of at most limit bytes into v, or answers what is wrong with it and reports false: only known
@@ -158,16 +159,6 @@ func writeBadRequest(w http.ResponseWriter, err error) {
 	writeError(w, http.StatusBadRequest, field, err.Error())
 }
 
-// shown is at most a line of a client's text.
-func shown(text string) string {
-	const most = 64
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	return strings.ToValidUTF8(text, "?")
-}
-
-// oneLine is text of others as one line of an answer.
-func oneLine(text string) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-}
+// shown is a client's text as it is shown, oneLine that of others.
+func shown(text string) string   { return ironic.Line(text, 64) }
+func oneLine(text string) string { return ironic.Line(text, 1<<10) }

@@ -146,7 +146,7 @@ func TestQueueIsTheDeciders(t *testing.T) {
 	for _, row := range []struct{ query, field, words string }{
 		{"limit=-1", "limit", `limit: "-1" is not a whole number 0..1000`},
 		{"limit=1001", "limit", "0..1000"},
-		{"limit=" + strings.Repeat("9", 1000), "limit", "..."},
+		{"limit=" + strings.Repeat("9", 1000), "limit", `9…" is`},
 		{"limit=1&limit=1", "limit", "is given twice"},
 		{"pool=rack2", "pool", `pool: "rack2" has no limit of its own`},
 		{"Limit=1", "Limit", "known are limit, namespace, pool, reason"},
