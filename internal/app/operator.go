@@ -101,29 +101,22 @@ func (a *App) lookAtBMO(ctx context.Context, last *others) {
 		return
 	}
 	c := a.force.Load().config
+	limit, workers, from := c.Limits.Total, c.BMOConcurrency, "" // what was set by hand wins
+	if workers == 0 {
+		workers, from = read.Workers, fmt.Sprintf(" (BMO's Deployment %s, %s)", read.Deployment, read.WorkersFrom)
+	}
 	*last = others{operator: read, checks: last.checks}
-	if text := a.workersWarning(c, read); text != "" {
+	if workers > limit {
+		text := config.TooManyWorkers(workers, limit) + from
 		a.warner.Warn(ctx, on, find.Reason, text)
-		if c.BMOConcurrency == 0 { // else the settings say it
+		if from != "" { // else the settings say it
 			last.bmo = append(last.bmo, text)
 		}
 	}
-	if limit := c.Limits.Total; c.Gateway.Listen != "" && read.Limit > 0 && read.Limit != limit {
+	if c.Gateway.Listen != "" && read.Limit > 0 && read.Limit != limit {
 		last.bmo = append(last.bmo, fmt.Sprintf("PROVISIONING_LIMIT of BMO's Deployment %s is %d, and the limit is %d: set it to %[3]d too, "+
 			"so that hosts that wait are shown as delayed, and ask every one to two minutes", read.Deployment, read.Limit, limit))
 	}
-}
-
-// workersWarning says that BMO has more workers than there are slots; "" when it has not. What was set by hand wins.
-func (a *App) workersWarning(c config.Config, o api.Operator) string {
-	limit := c.Limits.Total
-	switch {
-	case c.BMOConcurrency > limit:
-		return config.TooManyWorkers(c.BMOConcurrency, limit)
-	case c.BMOConcurrency > 0 || o.Workers <= limit:
-		return ""
-	}
-	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(o.Workers, limit), o.Deployment, o.WorkersFrom)
 }
 
 // mostWaits bounds the hosts that are looked at for MachineHealthChecks. Those behind them wait no shorter.
