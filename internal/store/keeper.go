@@ -35,15 +35,14 @@ type Keeper struct {
 	store Store
 	now   func() time.Time
 	log   *slog.Logger
-	wake  chan struct{}
-	asked chan chan<- error
+	asked chan chan<- error      // to save; a nil one waits for nothing
 	fault atomic.Pointer[string] // never nil
 	saved time.Time              // when that went well last; it belongs to Run
 }
 
 // New returns a Keeper. With a nil Store nothing outlives the process.
 func New(s Store, now func() time.Time, log *slog.Logger) *Keeper {
-	k := &Keeper{store: s, now: now, log: log, wake: make(chan struct{}, 1), asked: make(chan chan<- error)}
+	k := &Keeper{store: s, now: now, log: log, asked: make(chan chan<- error, 1)}
 	k.fault.Store(new(string))
 	return k
 }
@@ -73,7 +72,7 @@ func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 // Changed tells that a hold has begun or ended. It does not wait.
 func (k *Keeper) Changed() {
 	select {
-	case k.wake <- struct{}{}:
+	case k.asked <- nil:
 	default:
 	}
 }
@@ -106,7 +105,6 @@ func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		var done chan<- error
 		select {
-		case <-k.wake:
 		case <-tick.C:
 		case done = <-k.asked:
 		case <-ctx.Done():

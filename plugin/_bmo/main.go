@@ -86,7 +86,7 @@ func (f factory) NewProvisioner(
 		return hostOf(&host, data), nil
 	}
 	log := f.config.Logger.WithName("throttled").WithValues("host", key)
-	return throttled{inner, asker.NewGate(f.throttle, read, log)}, nil
+	return throttled{inner, asker.Gate{Throttle: f.throttle, Read: read, Log: log}}, nil
 }
 
 // hostOf is what the throttle is told of a host.

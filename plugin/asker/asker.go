@@ -43,14 +43,9 @@ type Host struct {
 
 // Gate stands before the work on one host. It is made for one reconcile.
 type Gate struct {
-	throttle Throttle
-	read     func(context.Context) (Host, error)
-	log      logr.Logger
-}
-
-// NewGate returns the Gate of the host that read returns.
-func NewGate(throttle Throttle, read func(context.Context) (Host, error), log logr.Logger) Gate {
-	return Gate{throttle: throttle, read: read, log: log}
+	Throttle Throttle
+	Read     func(context.Context) (Host, error) // the host
+	Log      logr.Logger
 }
 
 // HasCapacity reports whether BMO may go on with the host; false makes it delayed. A yes is no
@@ -84,19 +79,19 @@ func (g Gate) Wait(ctx context.Context, op api.Op) time.Duration {
 
 // ask asks for what next says; ok is false without an answer.
 func (g Gate) ask(ctx context.Context, next func(Host) (api.Op, api.BMHState)) (answer api.Answer, ok bool) {
-	host, err := g.read(ctx)
+	host, err := g.Read(ctx)
 	if err != nil {
-		g.log.Error(err, "the BareMetalHost cannot be read, it has to wait")
+		g.Log.Error(err, "the BareMetalHost cannot be read, it has to wait")
 		return api.Answer{}, false
 	}
 	host.Op, host.BMHState = next(host)
-	answer, err = g.throttle.IsReady(ctx, host.Ask)
+	answer, err = g.Throttle.IsReady(ctx, host.Ask)
 	if err != nil {
-		g.log.Error(err, "the throttle does not answer, the host has to wait", "op", host.Op)
+		g.Log.Error(err, "the throttle does not answer, the host has to wait", "op", host.Op)
 		return api.Answer{}, false
 	}
 	if !answer.Ready {
-		g.log.Info("the host has to wait", "op", host.Op, "reason", answer.Reason, "message", answer.Message)
+		g.Log.Info("the host has to wait", "op", host.Op, "reason", answer.Reason, "message", answer.Message)
 	}
 	return answer, true
 }

@@ -31,7 +31,7 @@ func (th *throttle) IsReady(_ context.Context, ask api.Ask) (api.Answer, error) 
 
 // gate is the Gate of h before th.
 func gate(th *throttle, h Host) Gate {
-	return NewGate(th, func(context.Context) (Host, error) { return h, nil }, logr.Discard())
+	return Gate{th, func(context.Context) (Host, error) { return h, nil }, logr.Discard()}
 }
 
 // refused is a no to the host at a position, of 30 slots.
@@ -90,7 +90,7 @@ func TestHasCapacity(t *testing.T) {
 
 // TestNoAnswerIsANo: neither an error of BMO's, nor a way round the limit.
 func TestNoAnswerIsANo(t *testing.T) {
-	unread := NewGate(&throttle{answer: yes}, func(context.Context) (Host, error) { return Host{}, errAway }, logr.Discard())
+	unread := Gate{&throttle{answer: yes}, func(context.Context) (Host, error) { return Host{}, errAway }, logr.Discard()}
 	for name, g := range map[string]Gate{
 		"the throttle is away":               gate(&throttle{err: errAway}, host),
 		"an answer that is no good, and yes": gate(&throttle{answer: yes, err: api.ErrBadAnswer}, host),
