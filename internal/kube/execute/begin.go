@@ -21,7 +21,7 @@ import (
 const settled = time.Minute
 
 // consider reads the clusters, removes marks that are left, and makes a plan, or carries out the one that was made.
-func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
+func (r *Runner) consider(ctx context.Context, hosts []*objects.Host) error {
 	held := r.o.Hold() != ""
 	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && !held {
 		return nil
@@ -34,7 +34,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host, alive map[
 	if err != nil {
 		return fmt.Errorf("state for a plan: %w", err)
 	}
-	if err := r.sweep(ctx, s, hosts, alive); err != nil {
+	if err := r.sweep(ctx, s, hosts); err != nil {
 		return err
 	}
 	switch {

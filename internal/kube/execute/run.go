@@ -117,7 +117,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	if own.Err != nil {
 		return own.Err
 	}
-	alive, unfinished := map[string]bool{}, false
+	unfinished := false
 	for _, h := range hosts {
 		text, has := h.Annotations[commandMark]
 		id, _, _ := done(h)
@@ -125,11 +125,10 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		case !has || fault == nil && (c.ID != id || !c.of(h)):
 			// The host has marks alone, or a copy of another host's record: the sweep removes them.
 		case fault != nil: // what it is about to change, nobody knows here: nothing begins
-			alive[id] = true
 			const text = "the record of planned work on host %s: %w, or remove its annotation %s"
 			err = errors.Join(err, fmt.Errorf(text, keyOf(h), fault, commandMark))
 		default:
-			alive[id], unfinished = true, true
+			unfinished = true
 			err = errors.Join(err, r.finish(ctx, keyOf(h)))
 		}
 	}
@@ -141,7 +140,7 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return r.consider(ctx, hosts, alive)
+	return r.consider(ctx, hosts)
 }
 
 // finish does what can be done now for the command whose record is on a host.

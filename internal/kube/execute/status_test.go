@@ -94,6 +94,18 @@ func TestTheRecordIsRemoved(t *testing.T) {
 	}
 }
 
+// The record is removed just after the owner was made smaller, while work is held: the owner keeps its mark until the Machine has
+// gone, and loses it then.
+func TestTheRecordIsRemovedWhileAMachineGoes(t *testing.T) {
+	s := newStage(t, 0, false)
+	s.until("makes the owner smaller")
+	s.hold = "not now"
+	s.annotate(s.host("host-1"), commandMark, "")
+	s.settle()
+	s.went(2, "machine-1")
+	s.clean()
+}
+
 // Marks without a command go, whoever lost it. One that cannot be removed is told of once, and stops nobody.
 func TestStrays(t *testing.T) {
 	s := newStage(t, 0, true)

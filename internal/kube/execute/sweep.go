@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"errors"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,8 +17,9 @@ func marked[O client.Object](ctx context.Context, r *Runner, own *objects.Server
 	return objects.AllIn(ctx, own, r.o.Namespaces, kind, objects.Whole[O], client.HasLabels{commandMark})
 }
 
-// sweep removes marks of commands that are no more. One that cannot be removed is told of, and stops nobody.
-func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*objects.Host, alive map[string]bool) error {
+// sweep removes marks while no command is at work: each is of one that is no more. One that cannot be removed is told of, and
+// stops nobody.
+func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*objects.Host) error {
 	own := r.own(ctx)
 	machines := marked[*objects.Machine](ctx, r, own, "Machine")
 	owners := marked[*objects.Owner](ctx, r, own, "MachineSet")
@@ -25,18 +27,19 @@ func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*object
 	if own.Err != nil {
 		return own.Err
 	}
-	failed := r.sweepNodes(ctx, s, alive)
-	for _, w := range strays(hosts, machines, owners, alive) {
+	failed := r.sweepNodes(ctx, s)
+	writes := strays(hosts, machines, owners)
+	for _, w := range writes {
 		failed = errors.Join(failed, r.write(ctx, w, "why", "its command is no more"))
 	}
-	r.swept = failed == nil
+	r.swept = failed == nil && len(writes) == len(hosts)+len(machines)+len(owners)
 	r.warn("a mark of a command that is no more is left", failed)
 	return nil
 }
 
-// strays are the writes that remove marks of commands that are no more. Where an owner was made smaller by such a command,
-// its Machine keeps its mark: another one would go instead.
-func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*objects.Owner, alive map[string]bool) (writes []write) {
+// strays are the writes that remove marks. Where an owner was made smaller, its Machine keeps its mark: another one would go
+// instead.
+func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*objects.Owner) (writes []write) {
 	going, lowered := map[string]bool{}, map[string]bool{}
 	for _, m := range machines {
 		id, _, _ := done(m)
@@ -47,37 +50,28 @@ func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*object
 		lowered[id] = lowered[id] || word != wordUp && word != wordEnd && replicas(o) <= to
 	}
 	for _, m := range machines {
-		if id, _, _ := done(m); !alive[id] && !lowered[id] && !deleted(m) {
+		if id, _, _ := done(m); !lowered[id] && !deleted(m) {
 			writes = append(writes, unmark(m))
 		}
 	}
 	for _, o := range owners {
-		if id, _, _ := done(o); !alive[id] && !(lowered[id] && going[id]) {
+		if id, _, _ := done(o); !lowered[id] || !going[id] {
 			writes = append(writes, marks("removes its mark", o, nil, nil))
 		}
 	}
 	for _, h := range hosts {
-		if id, _, _ := done(h); !alive[id] {
-			writes = append(writes, clean(h))
-		}
+		writes = append(writes, clean(h))
 	}
 	return writes
 }
 
-// sweepNodes removes taints of commands that are no more from nodes of our hosts.
-func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State, alive map[string]bool) (failed error) {
-	type place struct {
-		cluster disruption.Key
-		node    string
-	}
-	ours := map[place]bool{}
-	for i := range s.Hosts {
-		ours[place{s.Hosts[i].Cluster, s.Hosts[i].Node}] = true
-	}
+// sweepNodes removes our taint from nodes of our hosts.
+func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State) (failed error) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
+		on := func(h disruption.Host) bool { return h.Cluster == n.Cluster && h.Node == n.Name }
 		id := taintOf(n.Taints)
-		if id == "" || alive[id] || !ours[place{n.Cluster, n.Name}] {
+		if id == "" || !slices.ContainsFunc(s.Hosts, on) {
 			continue
 		}
 		there := r.server(ctx, n.Cluster)
