@@ -71,7 +71,7 @@ func (h *host) nodeHas(names []string) bool {
 // spared are hosts that are never touched, or of which something cannot be read.
 func (p *planner) spared(h *host) []api.PlanCondition {
 	m, q := h.Machine, h.pool
-	unread := len(h.Faults) > 0 || q != nil && (len(q.Faults) > 0 || q.HostSelector != nil && q.selector == nil)
+	unread := len(h.Faults) > 0 || q != nil && len(q.Faults) > 0
 	control := m != nil && m.ControlPlane || h.nodeHas(controlLabels)
 	return []api.PlanCondition{
 		unless(unread, "AnnotationsReadable", "an annotation of the host or of its pool cannot be read"),

@@ -33,8 +33,8 @@ func driftOf(h *host) drift {
 		d.of[by] = append(d.of[by], fmt.Sprintf(format, args...))
 	}
 	m, q := h.Machine, h.pool
-	if m != nil && q != nil && hashesDiffer(q.TemplateHash, m.TemplateHash) {
-		add(api.MethodStaticDrift, "its Machine was made of template %s, and %s has %s now", clip(m.TemplateHash), q.name, clip(q.TemplateHash))
+	if m != nil && q != nil && m.Template != "" && q.Template != "" && m.Template != q.Template {
+		add(api.MethodStaticDrift, "its Machine was made of template %s, and %s has %s now", clip(m.Template), q.name, clip(q.Template))
 	}
 	for _, field := range slices.Sorted(maps.Keys(h.Desired)) {
 		want := h.Desired[field]
@@ -47,13 +47,6 @@ func driftOf(h *host) drift {
 		add(api.MethodDrift, "its labels do not match the hostSelector of %s: %s", q.name, clip(q.selector.String()))
 	}
 	return d
-}
-
-// hashesDiffer compares two hashes of one version, the text before the first '-'.
-func hashesDiffer(a, b string) bool {
-	one, _, ok1 := strings.Cut(a, "-")
-	two, _, ok2 := strings.Cut(b, "-")
-	return ok1 && ok2 && one != "" && one == two && a != b
 }
 
 // clip shortens what others wrote to what fits in a sentence.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -84,6 +85,15 @@ func (w *world) outOfBounds(h *disruption.Host) string {
 	})
 }
 
+// chooses tells whether a pool may deploy a host, by its labels.
+func chooses(pool *disruption.Pool, h *disruption.Host) bool {
+	if pool.HostSelector == nil {
+		return false
+	}
+	selector, err := labels.Parse(*pool.HostSelector)
+	return err == nil && selector.Matches(labels.Set(h.Labels))
+}
+
 // free tells why a host cannot be deployed for a pool; "" = it can.
 func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
 	_, priced := j.price(h)
@@ -93,7 +103,7 @@ func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
 		{h.Paused || h.Detached || h.External || h.Deleting || h.Failed || h.DoNotDisrupt || h.Storage, "it is not for use"},
 		{len(h.Faults) > 0 || !priced, "its price is not known (law price)"},
 		{h.Capacity == nil, "its capacity is not known"},
-		{pool.HostSelector != nil && !matches(pool.HostSelector, h.Labels), "the pool does not choose it"},
+		{!chooses(pool, h), "the pool does not choose it"},
 	})
 }
 

@@ -19,7 +19,7 @@ var (
 	replacing = func() *lab { l := lonely("2", "8", "8"); l.spare(100); return l }                           // for s-3
 	drifting  = func() *lab {
 		l := lonely("2", "5", "8")
-		l.c.ConsolidateAfter, l.s.Hosts[0].Machine.TemplateHash = disruption.Never, "v1-b"
+		l.c.ConsolidateAfter, l.s.Hosts[0].Machine.Template = disruption.Never, "v1-b"
 		return l
 	}
 )

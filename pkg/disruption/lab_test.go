@@ -34,8 +34,8 @@ func newLab(hosts int) *lab {
 	l.c.TariffPerKWh = new(0.25)
 	l.s = disruption.State{TakenAt: noon, Throttle: disruption.Throttle{Limit: 20, SlotMinutes: 20}}
 	l.s.Pools = []disruption.Pool{{
-		Key: key("p-0"), Kind: disruption.PoolMachineDeployment, Replicas: hosts, Scales: true, TemplateHash: "v1-a", Execute: true,
-		NodeLabels: map[string]string{"zone": "a"}, HostSelector: &metav1.LabelSelector{}, // any host
+		Key: key("p-0"), Kind: disruption.PoolMachineDeployment, Replicas: hosts, Scales: true, Template: "v1-a", Execute: true,
+		NodeLabels: map[string]string{"zone": "a"}, HostSelector: new(""), // any host
 	}}
 	for range hosts {
 		l.host()
@@ -73,7 +73,7 @@ func (l *lab) host() (*disruption.Host, *disruption.Node) {
 		Consumer: "Metal3Machine " + name("m").String(), Price: watts(400),
 		Capacity: cpus("8"), Node: name("n").Name, Created: l.now.Add(-48 * time.Hour),
 		Machine: &disruption.Machine{
-			Key: name("m"), Pool: l.s.Pools[0].Key, PoolKind: l.s.Pools[0].Kind, TemplateHash: "v1-a",
+			Key: name("m"), Pool: l.s.Pools[0].Key, PoolKind: l.s.Pools[0].Kind, Template: "v1-a",
 		},
 	})
 	return &l.s.Hosts[len(l.s.Hosts)-1], &l.s.Nodes[len(l.s.Nodes)-1]

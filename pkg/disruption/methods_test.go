@@ -17,7 +17,7 @@ func TestOneMethodAPass(t *testing.T) {
 	for i := range l.s.Hosts {
 		l.s.Hosts[i].Labels = map[string]string{"pool": "p"}
 	}
-	l.s.Pools[0].HostSelector.MatchLabels = l.s.Hosts[0].Labels
+	l.s.Pools[0].HostSelector = new("pool=p")
 	drift(&l.s.Hosts[0])
 	l.s.Hosts[1].Labels = nil
 	for _, step := range []struct {

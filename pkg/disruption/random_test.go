@@ -136,9 +136,9 @@ func (m *maker) pools() {
 	p.Kind = pick(m, disruption.PoolMachineDeployment, disruption.PoolMachineDeployment, disruption.PoolMachineSet)
 	p.Scales = m.used || !m.rarely(8)
 	p.Execute = !m.rarely(3)
-	p.TemplateHash = pick(m, "v1-a", "v1-a", "v1-a", "v2-a", "")
+	p.Template = pick(m, "v1-a", "v1-a", "v1-a", "v2-a", "")
 	if !m.used && m.rarely(3) {
-		p.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"size": "big"}}
+		p.HostSelector = new("size=big")
 	}
 	if m.rarely(6) {
 		p.NodeTaints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
@@ -262,7 +262,7 @@ func (m *maker) price(h *disruption.Host) {
 
 func (m *maker) drift(h *disruption.Host) {
 	if m.rarely(8) {
-		h.Machine.TemplateHash = pick(m, "v1-b", "v2-a", "")
+		h.Machine.Template = pick(m, "v1-b", "v2-a", "")
 	}
 	if m.rarely(8) {
 		field := pick(m, "image.url", "raid", "firmware.BootMode")

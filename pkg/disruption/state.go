@@ -80,11 +80,10 @@ type Pool struct {
 	Replicas int      `json:"replicas"` // wanted
 	// Scales: lowering Replicas takes machines away (not: an autoscaler or a topology writes them).
 	Scales bool `json:"scales"`
-	// TemplateHash is of the template that new machines get (static drift); "": not known. Two hashes are
-	// compared only when they have the same version, the text before the first '-'.
-	TemplateHash string `json:"templateHash,omitempty"`
-	// HostSelector is what a host must have to be chosen for the pool (dynamic drift); nil: not known.
-	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
+	// Template is the one of which new Machines are made (static drift); "": not known.
+	Template string `json:"template,omitempty"`
+	// HostSelector is what labels a host must have to be chosen for the pool (dynamic drift), as kubectl has it; nil: not known.
+	HostSelector *string `json:"hostSelector,omitempty"`
 	// NodeLabels and NodeTaints are those of a node that the pool makes; nil: not known, and
 	// nothing can be simulated on a new one.
 	NodeLabels map[string]string `json:"nodeLabels,omitzero"`
@@ -156,8 +155,8 @@ type Machine struct {
 	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: nobody owns it, and its host is no candidate.
 	Pool     Key      `json:"pool,omitzero"`
 	PoolKind PoolKind `json:"poolKind,omitempty"`
-	// TemplateHash is of the template that it was made of; "": not known.
-	TemplateHash string `json:"templateHash,omitempty"`
+	// Template is the one that it was made of; "": not known.
+	Template     string `json:"template,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
 	Deleting     bool   `json:"deleting,omitempty"`
 	// Marked: it has the annotation cluster.x-k8s.io/delete-machine.

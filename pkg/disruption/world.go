@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -116,14 +115,12 @@ func (k Key) compare(o Key) int {
 func (p *planner) buildPools() {
 	for i := range p.s.Pools {
 		q := &pool{Pool: &p.s.Pools[i], name: poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key)}
-		faults := q.Faults
 		if q.HostSelector != nil {
-			var err error
-			if q.selector, err = metav1.LabelSelectorAsSelector(q.HostSelector); err != nil {
-				q.selector, faults = nil, append(slices.Clip(faults), "hostSelector: "+err.Error())
+			if selector, err := k8slabels.Parse(*q.HostSelector); err == nil {
+				q.selector = selector
 			}
 		}
-		for _, f := range faults {
+		for _, f := range q.Faults {
 			p.faults = append(p.faults, q.name+": "+f)
 		}
 		p.pools[q.name] = q

@@ -37,11 +37,13 @@ func TestAnnotationsThatCannotBeRead(t *testing.T) {
 // TestPoolsOfNodes: which hosts a template chooses, and what its nodes have.
 func TestPoolsOfNodes(t *testing.T) {
 	text := file(t, "fleet.yaml")
-	for operator, want := range map[string]string{"In": "In", "notin": "NotIn", "exists": "Exists", `"!"`: "DoesNotExist", `"="`: "In", "==": "In", `"!="`: "NotIn", "gt": "", "odd": ""} {
+	for operator, want := range map[string]string{
+		"In": "gpu in (old),rack=r1", "notin": "gpu notin (old),rack=r1", `"="`: "gpu=old,rack=r1", "==": "gpu==old,rack=r1", `"!="`: "gpu!=old,rack=r1", "gt": "", "odd": "",
+	} {
 		s := clusterOf(t, strings.Replace(text, "operator: notin", "operator: "+operator, 1)).read(t)
 		got := ""
 		if of := s.Pools[0].HostSelector; of != nil {
-			got = string(of.MatchExpressions[0].Operator)
+			got = *of
 		}
 		if got != want {
 			t.Errorf("%s is %q, want %q", operator, got, want)

@@ -187,7 +187,7 @@ func TestPages(t *testing.T) {
 
 func TestNamespaces(t *testing.T) {
 	c := clusterOf(t, file(t, "fleet.yaml"))
-	s, err := fleet.New(fleet.Options{Client: c.client, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
+	s, err := fleet.New(fleet.Options{Client: c.client, Namespaces: []string{"elsewhere", "metal3"}, Now: time.Now}).Read(t.Context())
 	if err != nil || len(s.Hosts) != 3 || slices.Contains(c.asked, "BareMetalHost") || !slices.Contains(c.asked, "BareMetalHost elsewhere") {
 		t.Errorf("%v, %d hosts, asked for %v", err, len(s.Hosts), c.asked)
 	}

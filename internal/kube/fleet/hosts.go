@@ -71,7 +71,7 @@ func (h *host) image() {
 	switch {
 	case h.pool != nil && h.pool.template != nil:
 		want = h.pool.template.Spec.Template.Spec.Image
-		if h.Machine.TemplateHash != "" && h.Machine.TemplateHash != h.pool.TemplateHash {
+		if h.Machine.Template != "" && h.Machine.Template != h.pool.Template {
 			h.DriftedSince = earliest(h.DriftedSince, h.pool.template.CreationTimestamp.UTC())
 		}
 	case h.Machine == nil && h.of.Spec.Image != nil:

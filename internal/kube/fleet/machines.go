@@ -8,7 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -42,7 +44,7 @@ func newJoin(
 			p := &pools[i]
 			ref := p.of.Spec.Template.Spec.InfrastructureRef
 			if t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
-				p.template, p.TemplateHash, p.HostSelector = *t, templateHash(ref.Name), selectorOf(*t)
+				p.template, p.Template, p.HostSelector = *t, ref.Name, selectorOf(*t)
 			}
 		}
 	}
@@ -171,7 +173,7 @@ func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Mach
 		Marked: has(of.Annotations, deleteMark), Paused: objects.Paused(of) || objects.Paused(by),
 	}
 	if kind := by.Annotations[clonedFromKind]; kind == "" || strings.HasPrefix(kind, "Metal3MachineTemplate.") {
-		m.TemplateHash = templateHash(by.Annotations[clonedFromName])
+		m.Template = by.Annotations[clonedFromName] // what it says does not change: another name is another template
 	}
 	for _, c := range slices.Concat(of.Status.Conditions, of.Status.V1Beta2.Conditions) {
 		if c.Type == "Consolidatable" {
@@ -191,15 +193,6 @@ func ownedBy(o metav1.Object, kind string) (owner disruption.Key, other string) 
 		return owner, c.Kind + " " + c.Name
 	}
 	return owner, ""
-}
-
-// templateHash is the name of a template: what it says does not change, another name is another template. The version
-// is that of this rule.
-func templateHash(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "name1-" + name
 }
 
 // pool is a MachineSet or a MachineDeployment.
@@ -230,27 +223,18 @@ func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
 
 func (p *pool) paused() bool { return p.of.Spec.Paused || objects.Paused(p.of) }
 
-// operators are those that the provider knows, in lower case. It knows gt and lt too, which a LabelSelector does not
-// have.
-var operators = map[string]metav1.LabelSelectorOperator{
-	"in": metav1.LabelSelectorOpIn, "=": metav1.LabelSelectorOpIn, "==": metav1.LabelSelectorOpIn,
-	"notin": metav1.LabelSelectorOpNotIn, "!=": metav1.LabelSelectorOpNotIn,
-	"exists": metav1.LabelSelectorOpExists, "!": metav1.LabelSelectorOpDoesNotExist,
-}
-
 // selectorOf is which hosts a template chooses; nil: not known.
-func selectorOf(t *objects.Template) *metav1.LabelSelector {
+func selectorOf(t *objects.Template) *string {
 	of := t.Spec.Template.Spec.HostSelector
-	selector := &metav1.LabelSelector{MatchLabels: of.MatchLabels}
+	selector := k8slabels.SelectorFromSet(of.MatchLabels)
 	for _, e := range of.MatchExpressions {
-		op, ok := operators[strings.ToLower(e.Operator)]
-		if !ok {
+		r, err := k8slabels.NewRequirement(e.Key, selection.Operator(strings.ToLower(e.Operator)), e.Values)
+		if err != nil {
 			return nil
 		}
-		selector.MatchExpressions = append(selector.MatchExpressions,
-			metav1.LabelSelectorRequirement{Key: e.Key, Operator: op, Values: e.Values})
+		selector = selector.Add(*r)
 	}
-	return selector
+	return new(selector.String())
 }
 
 // expect says what a node that the pool makes has: the labels that all its Ready nodes have, and the taints that any of

@@ -17,13 +17,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Options say what to read. Client is required.
+// Options say what to read. Client and Now are required.
 type Options struct {
 	// Client returns the client of a cluster, the throttle's own for the zero key.
 	Client func(ctx context.Context, of disruption.Key) (client.Client, error)
 	// Namespaces are where BareMetalHosts and Machines are; none: all.
 	Namespaces []string
-	Now        func() time.Time // nil: time.Now
+	Now        func() time.Time
 }
 
 // Reader reads the fleet. It is for one goroutine: it remembers which pods it saw last.
@@ -34,9 +34,6 @@ type Reader struct {
 
 // New returns a Reader. Nothing is sent yet.
 func New(o Options) *Reader {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
