@@ -26,7 +26,6 @@ func TestHostsThatAreNeverTouched(t *testing.T) {
 		"NotControlPlane ": func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" },
 		"NotStorage ":      func(_ *disruption.Host, n *disruption.Node) { n.Labels["node-role.kubernetes.io/storage"] = "" },
 		"NotDisrupting  ":  func(h *disruption.Host, _ *disruption.Node) { h.Disrupting = true },
-		"Owner":            func(h *disruption.Host, _ *disruption.Node) { h.Machine.OtherOwner = "KubeadmControlPlane a" },
 		"Pool":             func(h *disruption.Host, _ *disruption.Node) { h.Machine.Pool.Name = "gone" },
 		"Cluster":          func(h *disruption.Host, _ *disruption.Node) { h.Cluster = key("far") },
 		"Machine":          func(h *disruption.Host, _ *disruption.Node) { h.Machine = nil },

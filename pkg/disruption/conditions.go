@@ -103,7 +103,6 @@ func (p *planner) served(h *host) []api.PlanCondition {
 	return []api.PlanCondition{
 		unless(why != "", "Cluster", fmt.Sprintf("its cluster %s cannot be read: %s", h.Cluster, clip(why))),
 		unless(m == nil, "Machine", machine),
-		unless(m != nil && m.OtherOwner != "", "Owner", "another owner has its Machine"),
 		unless(h.pool == nil, "Pool", "its Machine has no pool that is known"),
 		unless(h.node == nil, "Node", "it has no Node that is known"),
 		unless(!h.ready() || h.node.FirstReady.IsZero(), "NodeReady", "its Node is not Ready"),

@@ -77,7 +77,6 @@ func (w *world) outOfBounds(h *disruption.Host) string {
 		{h.Detached, "it is detached (law left alone)"},
 		{h.External, "it is externally provisioned (law left alone)"},
 		{m != nil && m.ControlPlane, "it is of the control plane (law left alone)"},
-		{m != nil && m.OtherOwner != "", "another owner has its Machine"},
 		{w.disrupting(h), "it is being disrupted already"},
 		{h.Failed, "it has failed"},
 		{h.State != "provisioned", "it is not provisioned"},

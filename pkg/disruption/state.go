@@ -152,7 +152,7 @@ type Price struct {
 // Machine is Cluster API's.
 type Machine struct {
 	Key
-	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: nobody owns it, and its host is no candidate.
+	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: neither does, and its host is no candidate.
 	Pool     Key      `json:"pool,omitzero"`
 	PoolKind PoolKind `json:"poolKind,omitempty"`
 	// Template is the one that it was made of; "": not known.
@@ -164,8 +164,6 @@ type Machine struct {
 	Paused bool `json:"paused,omitempty"`
 	// Consolidatable is the condition of that name; nil: it has none, which is as true.
 	Consolidatable *bool `json:"consolidatable,omitempty"`
-	// Others lists what owns it that is none of ours, such as KubeadmControlPlane: no candidate.
-	OtherOwner string `json:"otherOwner,omitempty"`
 }
 
 // Resources are quantities by resource name, as Kubernetes has written them: cpu "3500m", memory "16Gi".

@@ -105,11 +105,9 @@ func TestMachines(t *testing.T) {
 		{metadata, metadata + `deletionTimestamp: "2026-11-24T00:00:00Z", `}:                                                                            func(m disruption.Machine) bool { return m.Deleting },
 		{`Consolidatable, status: "True"`, "Consolidatable, status: Unknown"}:                                                                           func(m disruption.Machine) bool { return !*m.Consolidatable },
 		{"conditions: [{type: Consolidatable", "v1beta2: {}, old: [{type: C"}:                                                                           func(m disruption.Machine) bool { return m.Consolidatable == nil },
-		{set, strings.Replace(set, "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1", 1)}: func(m disruption.Machine) bool {
-			return m.OtherOwner == "MachineSet ms" && m.Pool == (disruption.Key{})
-		},
-		{"MachineSet, metadata: {name: ms,", "MachineSet, metadata: {name: gone,"}: func(m disruption.Machine) bool { return m.Pool == key("ms") && m.PoolKind == disruption.PoolMachineSet },
-		{"kind: MachineDeployment, name: md,", "kind: Farm, name: f,"}:             func(m disruption.Machine) bool { return m.Pool == key("ms") && m.OtherOwner == "Farm f" },
+		{set, strings.Replace(set, "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1", 1)}:                                                      func(m disruption.Machine) bool { return m.Pool == (disruption.Key{}) },
+		{"MachineSet, metadata: {name: ms,", "MachineSet, metadata: {name: gone,"}:                                                                      func(m disruption.Machine) bool { return m.Pool == (disruption.Key{}) },
+		{"kind: MachineDeployment, name: md,", "kind: Farm, name: f,"}:                                                                                  func(m disruption.Machine) bool { return m.Pool == (disruption.Key{}) },
 	} {
 		changed := strings.Replace(text, change[0], change[1], 1)
 		was, got := *host(t, clusterOf(t, text).read(t), "host-1").Machine, *host(t, clusterOf(t, changed).read(t), "host-1").Machine

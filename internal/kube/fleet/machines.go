@@ -69,16 +69,9 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine, sets, d
 	}
 	h.machine, h.Machine, h.DoNotDisrupt = m, newMachine(m, by), h.DoNotDisrupt || objects.Forbids(m)
 	of := h.Machine
-	if of.Pool, of.OtherOwner = ownedBy(m, "MachineSet"); of.Pool == (disruption.Key{}) {
-		return
-	}
-	of.PoolKind, h.pool = disruption.PoolMachineSet, sets[of.Pool]
-	if h.pool == nil {
-		return
-	}
-	var owner disruption.Key
-	if owner, of.OtherOwner = ownedBy(h.pool.of, "MachineDeployment"); owner != (disruption.Key{}) {
-		h.pool = deployments[owner]
+	h.pool = sets[ownedBy(m, "MachineSet")]
+	if h.pool != nil && objects.Controller(h.pool.of).Kind != "" {
+		h.pool = deployments[ownedBy(h.pool.of, "MachineDeployment")]
 	}
 	if h.pool != nil {
 		of.Pool, of.PoolKind, of.Paused = h.pool.Key, h.pool.Kind, of.Paused || h.pool.paused()
@@ -183,16 +176,13 @@ func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Mach
 	return m
 }
 
-// ownedBy is the owner of this kind of Cluster API that keeps the object, or the KIND NAME of whatever else does.
-func ownedBy(o metav1.Object, kind string) (owner disruption.Key, other string) {
+// ownedBy is the owner of this kind of Cluster API that keeps the object; zero: none does.
+func ownedBy(o metav1.Object, kind string) disruption.Key {
 	c := objects.Controller(o)
-	switch {
-	case c.Kind == kind && schema.FromAPIVersionAndKind(c.APIVersion, "").Group == objects.MachineGroup:
-		return disruption.Key{Namespace: o.GetNamespace(), Name: c.Name}, ""
-	case c.Kind != "":
-		return owner, c.Kind + " " + c.Name
+	if c.Kind != kind || schema.FromAPIVersionAndKind(c.APIVersion, "").Group != objects.MachineGroup {
+		return disruption.Key{}
 	}
-	return owner, ""
+	return disruption.Key{Namespace: o.GetNamespace(), Name: c.Name}
 }
 
 // pool is a MachineSet or a MachineDeployment.
