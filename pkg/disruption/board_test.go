@@ -1,13 +1,11 @@
 package disruption_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	schedule "k8s.io/component-helpers/scheduling/corev1"
@@ -21,15 +19,14 @@ const hostname = corev1.LabelHostname
 
 // seat is a node, or a host that becomes one, with the pods on it.
 type seat struct {
-	cluster     disruption.Key
-	name        string
-	labels      map[string]string
-	made        bool // it does not exist yet: other labels than these, and its name, are not known
-	taints      []corev1.Taint
-	room        disruption.Resources
-	volumesLeft map[string]int
-	pods        []*disruption.Pod
-	closed      string // why no pod may be put there; "" = it may
+	cluster disruption.Key
+	name    string
+	labels  map[string]string
+	made    bool // it does not exist yet: other labels than these, and its name, are not known
+	taints  []corev1.Taint
+	room    disruption.Resources
+	pods    []*disruption.Pod
+	closed  string // why no pod may be put there; "" = it may
 }
 
 // board is where all pods are while the judge, or brute force, moves them. It shares no code with
@@ -46,33 +43,13 @@ func newBoard() *board {
 	return &board{seats: map[string]*seat{}, at: map[*disruption.Pod]*seat{}, needs: map[*disruption.Pod]map[string]int64{}}
 }
 
-// amount counts as the scheduler does: thousandths of a CPU, whole units of all else, rounded up.
-func amount(name, text string) (int64, error) {
-	q, err := resource.ParseQuantity(text)
-	switch {
-	case err != nil || q.Sign() < 0:
-		return 0, fmt.Errorf("%s %q is no amount", name, text)
-	case q.CmpInt64(1<<50) > 0:
-		return 1 << 60, nil // more than there is
-	case name == string(corev1.ResourceCPU):
-		return q.MilliValue(), nil
-	}
-	return q.Value(), nil
-}
-
 // needsOf are the requests of a pod, and that it is one.
-func (b *board) needsOf(p *disruption.Pod) (all map[string]int64, err error) {
-	if n, ok := b.needs[p]; ok {
-		return n, nil
+func (b *board) needsOf(p *disruption.Pod) map[string]int64 {
+	if b.needs[p] == nil {
+		b.needs[p] = map[string]int64{"pods": 1}
+		maps.Copy(b.needs[p], p.Requests)
 	}
-	all = map[string]int64{"pods": 1}
-	for name, text := range p.Requests {
-		if all[name], err = amount(name, text); err != nil {
-			return nil, err
-		}
-	}
-	b.needs[p] = all
-	return all, nil
+	return b.needs[p]
 }
 
 func (b *board) put(p *disruption.Pod, to *seat) {
@@ -142,8 +119,8 @@ func selects(p *disruption.Pod, to *seat) string {
 		return "the node affinity"
 	}
 	for _, v := range p.Volumes {
-		if !reaches(v.Nodes, to) {
-			return "the volume " + v.Name
+		if !reaches(v, to) {
+			return "a volume"
 		}
 	}
 	return ""
@@ -168,59 +145,19 @@ func reaches(s *corev1.NodeSelector, to *seat) bool {
 
 // crowded looks at what there is only so much of: resources, pods, ports and volumes.
 func (b *board) crowded(p *disruption.Pod, to *seat) string {
-	needs, err := b.needsOf(p)
-	if err != nil {
-		return "its requests cannot be read: " + err.Error()
-	}
-	for name, n := range needs {
-		if n == 0 {
+	for name, n := range b.needsOf(p) {
+		room, known := to.room[name]
+		if n == 0 || !known && strings.HasPrefix(name, disruption.VolumesOf) {
 			continue
 		}
-		room, err := amount(name, to.room[name])
-		if err != nil {
-			return "no " + name
+		if !known && strings.HasPrefix(name, disruption.PortOf) {
+			room = 1
 		}
 		for _, other := range to.pods {
-			used, err := b.needsOf(other)
-			if err != nil {
-				return "requests of " + other.String() + " cannot be read"
-			}
-			room -= used[name]
+			room -= b.needsOf(other)[name]
 		}
 		if n > room {
 			return "too little " + name
-		}
-	}
-	for _, other := range to.pods {
-		for _, port := range p.HostPorts {
-			if slices.ContainsFunc(other.HostPorts, func(taken string) bool { return samePort(port, taken) }) {
-				return "the port " + port
-			}
-		}
-	}
-	return to.attached(p)
-}
-
-// samePort tells whether two ports, each PROTOCOL/ADDRESS/PORT, are not put on one node: plans do not look at addresses.
-func samePort(a, b string) bool {
-	one, two := strings.Split(a, "/"), strings.Split(b, "/")
-	return len(one) == 3 && len(two) == 3 && one[0] == two[0] && one[2] == two[2]
-}
-
-// attached tells whether the volumes of a pod can be attached besides those of pods that have come.
-func (to *seat) attached(p *disruption.Pod) string {
-	more := map[string]int{} // by driver
-	for _, q := range append(slices.Clone(to.pods), p) {
-		if q.Node == to.name { // VolumesLeft is what it leaves
-			continue
-		}
-		for _, v := range q.Volumes {
-			more[v.Driver]++
-		}
-	}
-	for driver, left := range to.volumesLeft {
-		if more[driver] > max(0, left) {
-			return "no more volumes of " + driver
 		}
 	}
 	return ""

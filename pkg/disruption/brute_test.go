@@ -105,13 +105,13 @@ func (b *brute) feasible(hosts []*disruption.Host, spare *disruption.Host) bool 
 	}
 	var seats []*seat
 	left := int64(0) // CPU: without that no search is needed
-	cpu := func(p *disruption.Pod) int64 { n, _ := on.needsOf(p); return n["cpu"] }
+	cpu := func(p *disruption.Pod) int64 { return on.needsOf(p)["cpu"] }
 	for _, s := range on.seats {
 		if s.closed != "" {
 			continue
 		}
 		seats = append(seats, s)
-		free, _ := amount("cpu", s.room["cpu"])
+		free := s.room["cpu"]
 		for _, p := range s.pods {
 			free -= cpu(p)
 		}

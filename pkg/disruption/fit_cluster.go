@@ -2,10 +2,12 @@ package disruption
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -24,10 +26,6 @@ type cluster struct {
 	company table[company]
 	wide    []who          // anti-affinities that are not simulated
 	domains map[string]int // numbers, by topology and value
-
-	names     []string       // of resources
-	lacks     []string       // why a node does not take a pod
-	resources map[string]int // their places in names
 }
 
 // fitPod is a pod with what placing it takes.
@@ -43,20 +41,26 @@ func (p *fitPod) waits() bool { return p.Node == "" }
 // fitNode is a node with what is left of it.
 type fitNode struct {
 	*Node
-	cluster   *cluster
-	host      *host        // nil: none of ours
-	object    *corev1.Node // its name and labels
-	at        int          // its place in the list of nodes
-	made      bool         // it does not exist yet: it may get more labels than those that are known
-	target    bool         // pods may be moved here
-	goes      bool
-	all, free []int64
-	pods      []*fitPod // that run here
-	moving    []*fitPod // of those, that need another place when it goes
-	waiting   []*item   // without a node, that would get room here
-	stuck     string    // why they cannot go wherever they may, but for budgets
-	hostAt    int       // its domains by host name and by zone; 0: in none
-	zoneAt    int
+	cluster *cluster
+	host    *host        // nil: none of ours
+	object  *corev1.Node // its name and labels
+	made    bool         // it does not exist yet: it may get more labels than those that are known
+	target  bool         // pods may be moved here
+	goes    bool
+	free    Resources
+	pods    []*fitPod // that run here
+	moving  []*fitPod // of those, that need another place when it goes
+	waiting []*item   // without a node, that would get room here
+	stuck   string    // why they cannot go wherever they may, but for budgets
+	hostAt  int       // its domains by host name and by zone; 0: in none
+	zoneAt  int
+}
+
+func newFitNode(c *cluster, of *Node) *fitNode {
+	n := &fitNode{Node: of, cluster: c, free: Resources{}}
+	maps.Copy(n.free, of.Allocatable)
+	n.object = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}}
+	return n
 }
 
 // newClusters reads nodes, pods and budgets of s, whose lists are sorted. Each cluster is simulated by itself: a pod never
@@ -65,13 +69,13 @@ func newClusters(s *State) map[Key]*cluster {
 	all := map[Key]*cluster{}
 	of := func(k Key) *cluster {
 		if all[k] == nil {
-			all[k] = &cluster{known: map[string]*fitNode{}, domains: map[string]int{}, resources: map[string]int{}}
+			all[k] = &cluster{known: map[string]*fitNode{}, domains: map[string]int{}}
 		}
 		return all[k]
 	}
 	for i := range s.Nodes {
 		c := of(s.Nodes[i].Cluster)
-		n := &fitNode{Node: &s.Nodes[i], cluster: c, at: len(c.nodes)}
+		n := newFitNode(c, &s.Nodes[i])
 		c.nodes, c.known[n.Name] = append(c.nodes, n), n
 	}
 	for i := range s.Pods {
@@ -95,14 +99,13 @@ func newClusters(s *State) map[Key]*cluster {
 func (c *cluster) build(target func(n *fitNode) bool) {
 	c.readShapes()
 	for _, n := range c.nodes {
-		c.equip(n)
 		c.locate(n)
 	}
 	c.relate()
 	for _, p := range c.pods {
 		if n := c.known[p.Node]; n != nil {
 			n.pods = append(n.pods, p)
-			subtract(n.free, p.needs) // VolumesLeft is what is left already
+			n.subtract(p.shape, 1)
 			p.count(n, !p.Terminating, 1)
 			if p.moves() {
 				n.moving, n.stuck = append(n.moving, p), cmp.Or(n.stuck, p.holds())
@@ -117,20 +120,14 @@ func (c *cluster) build(target func(n *fitNode) bool) {
 // sortTargets sorts the nodes that take pods: those that pods may be moved to, then the others. The fullest come first, so
 // that moved pods leave the emptier ones empty.
 func (c *cluster) sortTargets(target func(n *fitNode) bool) {
-	full := make([]float64, len(c.nodes))
-	for i, n := range c.nodes {
-		for _, name := range []string{"cpu", "memory"} {
-			if r, ok := c.resources[name]; ok && n.all[r] > 0 {
-				full[i] += 1 - float64(n.free[r])/float64(n.all[r])
-			}
-		}
+	for _, n := range c.nodes {
 		if n.Ready && !n.Unschedulable && !n.Deleting {
 			n.target = target(n)
 			c.order = append(c.order, n)
 		}
 	}
 	slices.SortStableFunc(c.order, func(a, b *fitNode) int {
-		return cmp.Or(trueFirst(a.target, b.target), cmp.Compare(full[b.at], full[a.at]))
+		return cmp.Or(trueFirst(a.target, b.target), cmp.Compare(b.used(), a.used()))
 	})
 }
 
@@ -156,7 +153,7 @@ func (c *cluster) placeWaiting() {
 	for _, it := range items {
 		if it.start = c.first(it, it.start); it.start < len(c.order) {
 			it.node = c.order[it.start]
-			it.put()
+			it.put(1)
 			it.node.waiting = append(it.node.waiting, it)
 		}
 	}

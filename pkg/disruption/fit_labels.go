@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	schedule "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
 // readLabels reads what a pod demands of labels of nodes.
 func (s *shape) readLabels(p *Pod) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: p.NodeSelector}}
-	selectors := s.reaches
+	selectors := s.volumes
 	if p.NodeAffinity != nil {
 		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.NodeAffinity}}
 		selectors = append(slices.Clone(selectors), p.NodeAffinity)
@@ -38,4 +39,12 @@ func (s *shape) selects(n *fitNode) bool {
 // reason to put a pod there that shuns it.
 func (s *shape) guesses(n *fitNode) bool {
 	return n.made && slices.ContainsFunc(s.keys, func(k string) bool { _, ok := n.Labels[k]; return !ok })
+}
+
+// mounts reports whether the node can mount the volumes of the shape. A selector that cannot be read takes no node.
+func (s *shape) mounts(node *corev1.Node) bool {
+	return !slices.ContainsFunc(s.volumes, func(nodes *corev1.NodeSelector) bool {
+		ok, err := schedule.MatchNodeSelectorTerms(node, nodes)
+		return !ok || err != nil
+	})
 }

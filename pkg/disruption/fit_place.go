@@ -39,15 +39,13 @@ func larger(a, b *item) int {
 }
 
 // check says whether the node takes the item now.
-func (c *cluster) check(it *item, n *fitNode) string {
+func (n *fitNode) check(it *item) string {
 	if n.goes || !n.target && !it.waits() {
 		return closed
 	}
-	for _, needs := range [][]need{it.needs, it.volumes} {
-		for _, w := range needs {
-			if w.amount > 0 && n.free[w.of] < w.amount {
-				return c.lacks[w.of]
-			}
+	for _, w := range it.needs {
+		if n.left(w.of) < w.amount {
+			return w.lack
 		}
 	}
 	switch {
@@ -67,20 +65,10 @@ func (c *cluster) check(it *item, n *fitNode) string {
 	return fits
 }
 
-// put takes the room that an item has on its node; take gives it back.
-func (it *item) put() {
-	subtract(it.node.free, it.needs)
-	subtract(it.node.free, it.volumes)
-	it.count(it.node, !it.waits(), 1)
-}
-
-func (it *item) take() {
-	for _, needs := range [][]need{it.needs, it.volumes} {
-		for _, w := range needs {
-			it.node.free[w.of] += w.amount
-		}
-	}
-	it.count(it.node, !it.waits(), -1)
+// put takes the room that an item has on its node, or gives it back: by is 1 or -1.
+func (it *item) put(by int) {
+	it.node.subtract(it.shape, int64(by))
+	it.count(it.node, !it.waits(), by)
 }
 
 // place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
@@ -150,9 +138,9 @@ func (s *search) fill(i int) bool {
 		if it.node = s.order[at]; !it.free() {
 			it.start = at
 		}
-		it.put()
+		it.put(1)
 		done := s.fill(i + 1)
-		if it.take(); done || s.back <= 0 {
+		if it.put(-1); done || s.back <= 0 {
 			return done
 		}
 		from = at + 1
@@ -177,7 +165,7 @@ func (it *item) unsettled() bool {
 // first is the first place of the order, from on, that takes the item; the length of the order: none does.
 func (c *cluster) first(it *item, from int) int {
 	for at := from; at < len(c.order); at++ {
-		if c.check(it, c.order[at]) == fits {
+		if c.order[at].check(it) == fits {
 			return at
 		}
 	}
@@ -188,7 +176,7 @@ func (c *cluster) first(it *item, from int) int {
 func (c *cluster) nowhere(it *item) string {
 	counts := map[string]int{}
 	for _, n := range c.order {
-		if why := c.check(it, n); why != closed && why != fits {
+		if why := n.check(it); why != closed && why != fits {
 			counts[why]++
 		}
 	}

@@ -35,11 +35,11 @@ type shape struct {
 	namespace string
 	labels    kubelabels.Set
 
-	needs, volumes []need // of resources, with one of "pods" and the ports of the host; how many more volumes of each CSI driver
-	demand         nodeaffinity.RequiredNodeAffinity
-	reaches        []*corev1.NodeSelector // of its volumes
-	keys           []string               // labels of nodes that it looks at, and fields, such as the name
-	tolerations    []corev1.Toleration
+	needs       []need // by name
+	demand      nodeaffinity.RequiredNodeAffinity
+	volumes     []*corev1.NodeSelector // that reach each of them
+	keys        []string               // labels of nodes that it looks at, and fields, such as the name
+	tolerations []corev1.Toleration
 
 	anti     []*rule
 	affinity *rule // nil: none
@@ -68,18 +68,14 @@ func (c *cluster) readShapes() {
 	all := slices.Concat(c.pods, c.daemons)
 	for _, p := range all {
 		of := Pod{
-			Key: Key{Namespace: p.Namespace}, Labels: p.Labels, Requests: p.Requests, HostPorts: p.HostPorts,
-			NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity, Tolerations: p.Tolerations,
+			Key: Key{Namespace: p.Namespace}, Labels: p.Labels, Requests: p.Requests,
+			NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity, Tolerations: p.Tolerations, Volumes: p.Volumes,
 			Affinity: p.Affinity, AntiAffinity: p.AntiAffinity, Spread: p.Spread,
-		}
-		for _, v := range p.Volumes {
-			of.Volumes = append(of.Volumes, Volume{Driver: v.Driver, Nodes: v.Nodes})
 		}
 		s, isNew := c.shapes.of(of)
 		if p.shape = s; isNew {
-			s.namespace, s.labels, s.tolerations = p.Namespace, of.Labels, p.Tolerations
-			c.readRequests(s, &of)
-			c.readVolumes(s, &of)
+			s.namespace, s.labels, s.tolerations, s.volumes = p.Namespace, p.Labels, p.Tolerations, p.Volumes
+			s.readRequests(&of)
 			s.readLabels(&of)
 			c.readAffinity(s, &of)
 			c.readSpread(s, &of)

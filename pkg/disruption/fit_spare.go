@@ -8,14 +8,14 @@ import (
 
 // addSpare makes the node that does not exist yet the last of the order, with the pods of DaemonSets that would run there.
 func (c *cluster) addSpare(spare *Node, going []*fitNode) (undo func()) {
-	n := &fitNode{Node: spare, cluster: c, at: len(c.nodes), made: true, target: true}
-	c.equip(n)
+	n := newFitNode(c, spare)
+	n.made, n.target = true, true
 	c.locate(n)
 	c.order = append(c.order, n)
 	c.open(n, 1)
 	daemons := c.daemonsOn(n, going)
 	for _, p := range daemons {
-		subtract(n.free, p.needs)
+		n.subtract(p.shape, 1)
 		p.count(n, false, 1)
 	}
 	return func() {

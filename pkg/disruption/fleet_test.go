@@ -31,7 +31,7 @@ func fleet(seed uint64, hosts, pods int) *lab {
 	for i := range hosts {
 		h, n := l.host()
 		h.Machine.Pool = l.s.Pools[i*len(l.s.Pools)/hosts].Key
-		n.Allocatable = disruption.Resources{"cpu": pick(r, "32", "64", "96"), "memory": "256Gi", "pods": "110"}
+		n.Allocatable = amounts("cpu " + pick(r, "32", "64", "96") + " memory 256Gi pods 110")
 		n.Labels["zone"] = pick(r, "a", "b", "c")
 		n.Labels[zoneLabel] = n.Labels["zone"]
 		h.Price, h.Class = watts(float64(200+r.IntN(800))), pick(r, "a", "b", "")
@@ -65,7 +65,7 @@ func fleet(seed uint64, hosts, pods int) *lab {
 		case 1:
 			p.AntiAffinity = []corev1.PodAffinityTerm{own}
 		case 2:
-			p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: "csi", Nodes: inZone(corev1.NodeSelectorOpIn, pick(r, "a", "b", "c"))}}
+			p.Requests[disruption.VolumesOf+"csi"], p.Volumes = 1, []*corev1.NodeSelector{inZone(corev1.NodeSelectorOpIn, pick(r, "a", "b", "c"))}
 		case 3, 4, 5, 6:
 			p.DaemonSet = true
 		case 7, 8, 9, 10:

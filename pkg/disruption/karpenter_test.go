@@ -18,7 +18,7 @@ import (
 // pair has two hosts: 0 of 4 CPUs with a pod of 1 that fits on 1, and 1 of 8 with one of 5 that fits nowhere else.
 func pair() *lab {
 	l := used("1", "5")
-	l.s.Nodes[0].Allocatable["cpu"] = "4"
+	l.s.Nodes[0].Allocatable["cpu"] = 4000
 	return l
 }
 
@@ -92,15 +92,15 @@ func TestKarpenter_Replacement(t *testing.T) {
 		{"two must", func(l *lab) { l.spare(100); l.c.Budgets = bounds("ready:2") }, stays},
 		{"just too long a payback", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 + 1 }, stays},
 		{"not too long", func(l *lab) { l.spare(100); l.s.Throttle.SlotMinutes = 24*36 - 1 }, goes},
-		{"it must have room", func(l *lab) { l.spare(100).Capacity["cpu"] = "4" }, stays},
+		{"it must have room", func(l *lab) { l.spare(100).Capacity["cpu"] = 4000 }, stays},
 		{"can merge 3 nodes into 1", func(l *lab) {
 			*l = *used("5", "5", "5")
-			l.spare(500).Capacity["cpu"] = "16"
+			l.spare(500).Capacity["cpu"] = 16_000
 		}, "MultiNodeConsolidation replace h-0,h-1,h-2>s-3"},
 		{"pods that need two new nodes stay", func(l *lab) {
-			l.s.Pods[0].Requests["cpu"] = "4"
+			l.s.Pods[0].Requests["cpu"] = 4000
 			l.pod("b", 0, "4")
-			l.spare(100).Capacity["cpu"], l.spare(100).Capacity["cpu"] = "5", "5"
+			l.spare(100).Capacity["cpu"], l.spare(100).Capacity["cpu"] = 5000, 5000
 		}, stays},
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -56,9 +57,19 @@ func key(name string) disruption.Key { return disruption.Key{Namespace: "metal3"
 
 func watts(w float64) disruption.Price { return disruption.Price{WattsBusy: &w, WattsIdle: &w} }
 
-func cpus(n string) disruption.Resources {
-	return disruption.Resources{"cpu": n, "memory": "32Gi", "pods": "110"}
+// amounts reads resources as people write them: "cpu 500m memory 8Gi".
+func amounts(text string) disruption.Resources {
+	all := disruption.Resources{}
+	for words := strings.Fields(text); len(words) > 0; words = words[2:] {
+		q := resource.MustParse(words[1])
+		if all[words[0]] = q.Value(); words[0] == "cpu" {
+			all["cpu"] = q.MilliValue()
+		}
+	}
+	return all
 }
+
+func cpus(n string) disruption.Resources { return amounts("cpu " + n + " memory 32Gi pods 110") }
 
 // host adds a host of 8 CPUs with Machine and Node to the first pool, for which 0.1 an hour is paid.
 func (l *lab) host() (*disruption.Host, *disruption.Node) {
@@ -104,7 +115,7 @@ func (l *lab) spare(w float64) *disruption.Host {
 func (l *lab) pod(name string, node int, cpu string) *disruption.Pod {
 	l.s.Pods = append(l.s.Pods, disruption.Pod{
 		Key: disruption.Key{Namespace: "default", Name: name}, Node: fmt.Sprintf("n-%d", node), Owner: "ReplicaSet/app", Ready: true,
-		Labels: map[string]string{"app": name}, Requests: disruption.Resources{"cpu": cpu, "memory": "1Gi"},
+		Labels: map[string]string{"app": name}, Requests: amounts("cpu " + cpu + " memory 1Gi"),
 	})
 	return &l.s.Pods[len(l.s.Pods)-1]
 }

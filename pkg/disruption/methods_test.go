@@ -85,7 +85,7 @@ func TestSearch(t *testing.T) {
 	full := func(l *lab, sizes ...int) { // hosts whose pods fill them, of 50 W a pod
 		*l = *newLab(len(sizes))
 		for i, n := range sizes {
-			l.s.Nodes[i].Allocatable["cpu"], l.s.Hosts[i].Price = fmt.Sprint(n), watts(float64(n)*200)
+			l.s.Nodes[i].Allocatable["cpu"], l.s.Hosts[i].Price = int64(1000*n), watts(float64(n)*200)
 			for k := range n {
 				l.pod(fmt.Sprintf("%d-%d", i, k), i, "1")
 			}
@@ -96,7 +96,7 @@ func TestSearch(t *testing.T) {
 			*l = *newLab(hosts + 3)
 			for i := range hosts + 3 {
 				if l.pod(fmt.Sprint(i), i, "1"); i < hosts {
-					l.s.Pods[i].Requests["cpu"], l.s.Hosts[i].Price = "8", watts(4000)
+					l.s.Pods[i].Requests["cpu"], l.s.Hosts[i].Price = 8000, watts(4000)
 				}
 			}
 			l.s.Pods[hosts+2].DoNotDisrupt = true
@@ -108,7 +108,7 @@ func TestSearch(t *testing.T) {
 			for i := range 4 {
 				l.s.Pods[i].Priority = math.MaxInt32
 			}
-			l.s.Hosts[3].DoNotDisrupt, l.s.Nodes[3].Allocatable["cpu"] = true, "4" // there is room for four
+			l.s.Hosts[3].DoNotDisrupt, l.s.Nodes[3].Allocatable["cpu"] = true, 4000 // there is room for four
 		}, "SingleNodeConsolidation release h-0"},
 		{"the one that saves the most", func(l *lab) { full(l, 4, 2, 2); l.spare(600) }, "MultiNodeConsolidation replace h-0,h-1,h-2>s-3"},
 		{"one alone, where a new host for both saves less", func(l *lab) { *l = *used("2", "2"); l.spare(700) }, "SingleNodeConsolidation release h-0"},
@@ -118,7 +118,7 @@ func TestSearch(t *testing.T) {
 			for i := range 50_000 {
 				l.pod(fmt.Sprint(i), 0, "0").Owner = "ReplicaSet/a"
 			}
-			l.s.Hosts[1].DoNotDisrupt, l.s.Nodes[1].Allocatable["pods"] = true, "60000"
+			l.s.Hosts[1].DoNotDisrupt, l.s.Nodes[1].Allocatable["pods"] = true, 60_000
 		}, ""},
 	})
 	l := newLab(mostHosts + 30)

@@ -66,10 +66,6 @@ func TestPodsGoWhereTheyFit(t *testing.T) {
 		{"the fullest that fits", nodes(b, c), and(web("q", "c")), "p>c"},
 		{"one of a StatefulSet needs one for its successor", one, []disruption.Pod{web("q", "a", ending, stateful)}, "q>b"},
 		{"a resource that the node does not list", one, only(asks("x.com/gpu", "1")), "1 too little x.com/gpu"},
-		{"of an odd amount", one, only(asks("cpu", "1 or 2")), "1 too little cpu"},
-		{"of less than nothing", one, only(asks("cpu", "-1")), "1 too little cpu"},
-		{"a node of an odd amount", nodes(at("b", has("cpu", "many")), at("c", has("cpu", "-4"))), only(), "2 too little cpu"},
-		{"the most that a node has, and one more", nodes(at("b", has("memory", "1Ei"))), only(asks("memory", "1152921504606846977")), "too little memory"},
 		{"the one that found no place first", nodes(x, c), []disruption.Pod{
 			web("p", "a", asks("cpu", "3")), web("q", "a", asks("cpu", "2"), picks("zone", "x"))}, "p>c q>b"},
 		{"node affinity without terms matches none", one, only(affine(&corev1.NodeSelector{})), "1 other labels"},
@@ -108,7 +104,7 @@ func TestANewNode(t *testing.T) {
 	} {
 		l := around([]disruption.Node{at("b", zone("x"), has("cpu", "1"))}, web("p", "a", asks("cpu", "3"), change), web("q", "b"))
 		l.s.Pools[0].NodeLabels = map[string]string{"os": "linux"}
-		l.spare(100).Capacity["cpu"] = "4"
+		l.spare(100).Capacity["cpu"] = 4000
 		if got := len(l.plan(t).Actions); (got == 1) != (name == "") {
 			t.Errorf("%s: %d actions", name, got)
 		}
@@ -131,17 +127,5 @@ func TestASearchGoesBack(t *testing.T) {
 		if p := l.plan(t); len(p.Actions) != 1 || len(p.Actions[0].Moves) != len(row.pods) {
 			t.Errorf("%v on %v: %q", row.pods, row.nodes, told(p))
 		}
-	}
-}
-
-// TestLargeAmounts neither wrap around nor fit.
-func TestLargeAmounts(t *testing.T) {
-	huge := []disruption.Node{at("b", has("cpu", "9e18"), has("memory", "7Ei"), has("pods", "9e18"))}
-	pods := []disruption.Pod{web("p", "a", asks("memory", "1"))}
-	for i := range 20 {
-		pods = append(pods, web(fmt.Sprint("q", i), "b", asks("memory", "1Ei")))
-	}
-	for _, all := range [][]disruption.Pod{pods, {web("p", "a", asks("memory", "2Ei"))}, {web("p", "a", asks("memory", "1e30"))}} {
-		around(huge, all...).places(t, "too little memory")
 	}
 }

@@ -1,6 +1,7 @@
 package disruption_test
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ type (
 func at(name string, change ...nodeChange) disruption.Node {
 	n := disruption.Node{
 		Name: name, Ready: true, Labels: map[string]string{hostname: name}, FirstReady: noon.Add(-time.Hour),
-		Allocatable: disruption.Resources{"cpu": "4", "memory": "8Gi", "pods": "10"},
+		Allocatable: amounts("cpu 4 memory 8Gi pods 10"),
 	}
 	for _, f := range change {
 		f(&n)
@@ -33,7 +34,7 @@ func at(name string, change ...nodeChange) disruption.Node {
 func web(name, node string, change ...podChange) disruption.Pod {
 	p := disruption.Pod{
 		Key: disruption.Key{Namespace: "shop", Name: name}, Node: node, Owner: "ReplicaSet/web", Ready: true,
-		Labels: map[string]string{"app": "web"}, Requests: disruption.Resources{"cpu": "1", "memory": "1Gi"},
+		Labels: map[string]string{"app": "web"}, Requests: amounts("cpu 1 memory 1Gi"),
 	}
 	for _, f := range change {
 		f(&p)
@@ -42,12 +43,12 @@ func web(name, node string, change ...podChange) disruption.Pod {
 }
 
 func has(resource, amount string) nodeChange {
-	return func(n *disruption.Node) { n.Allocatable[resource] = amount }
+	return func(n *disruption.Node) { maps.Copy(n.Allocatable, amounts(resource+" "+amount)) }
 }
 func label(key, value string) nodeChange { return func(n *disruption.Node) { n.Labels[key] = value } }
 func zone(value string) nodeChange       { return label(zoneLabel, value) }
 func asks(resource, amount string) podChange {
-	return func(p *disruption.Pod) { p.Requests[resource] = amount }
+	return func(p *disruption.Pod) { maps.Copy(p.Requests, amounts(resource+" "+amount)) }
 }
 func app(name string) podChange { return func(p *disruption.Pod) { p.Labels["app"] = name } }
 func picks(key, value string) podChange {

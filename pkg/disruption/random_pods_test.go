@@ -86,9 +86,9 @@ func (m *maker) pod(i, node int) {
 
 // more are wishes that hardly any two pods share.
 func (m *maker) more(p *disruption.Pod) {
-	p.Requests["memory"] = pick(m, "0", "1Gi", "2Gi", "3Gi")
+	p.Requests["memory"] = pick[int64](m, 0, 1<<30, 2<<30, 3<<30)
 	if m.rarely(6) {
-		p.Requests["gpu"] = pick(m, "0", "1")
+		p.Requests["gpu"] = pick[int64](m, 0, 1)
 	}
 	if m.rarely(4) {
 		p.Namespace = "bank"
@@ -139,12 +139,12 @@ func (m *maker) wishes(p *disruption.Pod) {
 			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(60))})}
 	}
 	if m.rarely(10) {
-		p.HostPorts = []string{pick(m, "TCP//80", "TCP//80", "TCP/10.0.0.1/80", "TCP/10.0.0.2/80", "UDP//80", "TCP/0.0.0.0/443")}
+		p.Requests[disruption.PortOf+pick(m, "TCP/80", "TCP/80", "TCP/80", "TCP/80", "UDP/80", "TCP/443")] = 1
 	}
 	if m.rarely(8) {
-		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: pick(m, "csi", "")}}
+		p.Requests[disruption.VolumesOf+pick(m, "csi", "nfs")] = 1
 		if m.rarely(2) {
-			p.Volumes[0].Nodes = inZone(corev1.NodeSelectorOpIn, pick(m, "a", "b"))
+			p.Volumes = []*corev1.NodeSelector{inZone(corev1.NodeSelectorOpIn, pick(m, "a", "b"))}
 		}
 	}
 	if m.rarely(8) {

@@ -124,7 +124,7 @@ func dense(seed uint64) *lab {
 		q.NodeTaints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoExecute}}
 	}
 	s := m.l.spare(10)
-	s.Capacity["cpu"], s.Capacity["gpu"] = pick(m, "2", "4", "8"), pick(m, "0", "2")
+	s.Capacity["cpu"], s.Capacity["gpu"] = pick[int64](m, 2000, 4000, 8000), pick[int64](m, 0, 2)
 	return m.l
 }
 
@@ -186,8 +186,8 @@ func (m *maker) budget() budget.Budget {
 
 func (m *maker) host() {
 	h, n := m.l.host()
-	cpu := pick(m, 4, 8, 16)
-	n.Allocatable["cpu"], h.Capacity["cpu"] = fmt.Sprint(cpu), fmt.Sprint(cpu)
+	cpu := pick[int64](m, 4000, 8000, 16_000)
+	n.Allocatable["cpu"], h.Capacity["cpu"] = cpu, cpu
 	n.Labels["zone"] = pick(m, "a", "a", "b")
 	if !m.rarely(6) {
 		n.Labels[corev1.LabelTopologyZone] = n.Labels["zone"]
@@ -198,15 +198,15 @@ func (m *maker) host() {
 		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)}}
 	}
 	if m.rarely(6) {
-		n.VolumesLeft = map[string]int{"csi": m.IntN(3)}
+		n.Allocatable[disruption.VolumesOf+"csi"] = int64(m.IntN(3))
 	}
 	if m.rarely(8) {
-		n.Allocatable["pods"] = fmt.Sprint(2 + m.IntN(6))
+		n.Allocatable["pods"] = int64(2 + m.IntN(6))
 	}
 	if m.dense {
-		n.Allocatable["cpu"], n.Allocatable["memory"] = pick(m, "2", "3", "4"), pick(m, "4Gi", "8Gi")
+		n.Allocatable["cpu"], n.Allocatable["memory"] = pick[int64](m, 2000, 3000, 4000), pick[int64](m, 4<<30, 8<<30)
 		if m.rarely(3) {
-			n.Allocatable["gpu"] = pick(m, "0", "1", "2")
+			n.Allocatable["gpu"] = pick[int64](m, 0, 1, 2)
 		}
 		if m.rarely(10) {
 			n.Labels[hostname] = pick(m, "n-0", "n-1")

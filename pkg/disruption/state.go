@@ -166,8 +166,17 @@ type Machine struct {
 	Consolidatable *bool `json:"consolidatable,omitempty"`
 }
 
-// Resources are quantities by resource name, as Kubernetes has written them: cpu "3500m", memory "16Gi".
-type Resources map[string]string
+// Resources are amounts by resource name, none of them negative: of cpu in thousandths, of anything else in whole units. What
+// begins as PortOf is a port of the host, such as TCP/80: of each a node has one. What begins as VolumesOf are volumes of a CSI
+// driver: a node takes any number where Allocatable does not say how many.
+type Resources map[string]int64
+
+// Parts of resources, and MostAmount, which stands for all that is more: sums of it do not overflow.
+const (
+	PortOf     = "room on host port "
+	VolumesOf  = "room for volumes of "
+	MostAmount = int64(1) << 50
+)
 
 // Node is a node of the cluster, on a host of ours or not.
 type Node struct {
@@ -183,8 +192,6 @@ type Node struct {
 	FirstReady time.Time `json:"firstReady,omitzero"`
 	// LastPodEvent is when a pod last came or went; zero: never since FirstReady.
 	LastPodEvent time.Time `json:"lastPodEvent,omitzero"`
-	// VolumesLeft is how many more volumes of a CSI driver can be attached; a driver that is absent has no limit.
-	VolumesLeft map[string]int `json:"volumesLeft,omitempty"`
 }
 
 // Pod is a pod that has a node, or waits for one.
@@ -205,12 +212,11 @@ type Pod struct {
 	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
 
 	Requests     Resources            `json:"requests,omitempty"` // with init containers and overhead, as the scheduler counts
-	HostPorts    []string             `json:"hostPorts,omitempty"`
 	NodeSelector map[string]string    `json:"nodeSelector,omitempty"`
 	NodeAffinity *corev1.NodeSelector `json:"nodeAffinity,omitempty"` // required
 	Tolerations  []corev1.Toleration  `json:"tolerations,omitempty"`
-	// Volumes are bound, each with the nodes that can reach it.
-	Volumes []Volume `json:"volumes,omitempty"`
+	// Volumes are the nodes that can reach each of those that not all can.
+	Volumes []*corev1.NodeSelector `json:"volumes,omitempty"`
 	// Affinity are its required terms: beside whom it must run.
 	Affinity []corev1.PodAffinityTerm `json:"affinity,omitempty"`
 	// Spread are its constraints that forbid a place (DoNotSchedule).
@@ -227,13 +233,6 @@ type Pod struct {
 
 // Bound reports whether the pod need not leave its node before that goes: it goes with it, or has ended.
 func (p *Pod) Bound() bool { return p.DaemonSet || p.Mirror || p.Finished }
-
-// Volume is a bound volume of a pod.
-type Volume struct {
-	Name   string               `json:"name"`
-	Driver string               `json:"driver,omitempty"` // CSI; "" = none
-	Nodes  *corev1.NodeSelector `json:"nodes,omitempty"`  // nil: all
-}
 
 // PodBudget is a PodDisruptionBudget.
 type PodBudget struct {

@@ -147,7 +147,7 @@ func (w *world) board(gone map[string]bool) *board {
 			continue
 		}
 		to := &seat{
-			cluster: n.Cluster, name: n.Name, labels: n.Labels, taints: n.Taints, room: n.Allocatable, volumesLeft: n.VolumesLeft,
+			cluster: n.Cluster, name: n.Name, labels: n.Labels, taints: n.Taints, room: n.Allocatable,
 			closed: w.closed(n),
 		}
 		b.seats[name] = to

@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	helpers "k8s.io/component-helpers/resource"
@@ -76,9 +75,15 @@ func needs(p *disruption.Pod, of *corev1.Pod) {
 	// As the scheduler counts: a pod whose resize is not done yet has the larger of both sizes.
 	p.Requests = resources(helpers.PodRequests(of, helpers.PodResourcesOptions{UseStatusResources: true}))
 	p.NodeSelector, p.Tolerations = spec.NodeSelector, spec.Tolerations
-	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		for i := range containers {
-			p.HostPorts = append(p.HostPorts, hostPorts(&containers[i], spec.HostNetwork)...)
+	for _, c := range slices.Concat(spec.Containers, spec.InitContainers) {
+		for _, port := range c.Ports {
+			number := port.HostPort
+			if spec.HostNetwork {
+				number = cmp.Or(number, port.ContainerPort)
+			}
+			if number != 0 { // of any address
+				p.Requests[fmt.Sprintf("%s%s/%d", disruption.PortOf, cmp.Or(port.Protocol, corev1.ProtocolTCP), number)] = 1
+			}
 		}
 	}
 	if a := spec.Affinity; a != nil {
@@ -120,25 +125,6 @@ func unmodelled(spec *corev1.PodSpec) (words []string) {
 		}
 	}
 	return words
-}
-
-// hostPorts are PROTOCOL/ADDRESS/PORT, as TCP//8080; no address is all of them.
-func hostPorts(c *corev1.Container, hostNetwork bool) (all []string) {
-	for _, port := range c.Ports {
-		number := port.HostPort
-		if hostNetwork {
-			number = cmp.Or(number, port.ContainerPort)
-		}
-		if number == 0 {
-			continue
-		}
-		address := port.HostIP
-		if address == "0.0.0.0" || address == "::" {
-			address = ""
-		}
-		all = append(all, fmt.Sprintf("%s/%s/%d", cmp.Or(port.Protocol, corev1.ProtocolTCP), address, number))
-	}
-	return all
 }
 
 func claims(pod string, volumes []corev1.Volume) (names []string) {
@@ -189,47 +175,41 @@ func (p *part) enlarge() {
 	}
 }
 
-// resources are quantities as texts.
+// resources are amounts as plans have them, rounded up as the scheduler does.
 func resources(of corev1.ResourceList) disruption.Resources {
-	if len(of) == 0 {
-		return nil
-	}
 	all := make(disruption.Resources, len(of))
 	for name, q := range of {
-		all[string(name)] = q.String()
+		switch most := disruption.MostAmount; {
+		case q.CmpInt64(most) > 0 || name == corev1.ResourceCPU && q.CmpInt64(most/1000) > 0:
+			all[string(name)] = most
+		case name == corev1.ResourceCPU:
+			all[string(name)] = max(0, q.MilliValue())
+		default:
+			all[string(name)] = max(0, q.Value())
+		}
 	}
 	return all
 }
 
-// larger has of each resource the larger quantity.
+// larger has of each resource the larger amount.
 func larger(a, b disruption.Resources) disruption.Resources {
 	all := disruption.Resources{}
 	maps.Copy(all, a)
-	for name, text := range b {
-		if was, ok := all[name]; !ok || less(was, text) {
-			all[name] = text
-		}
+	for name, amount := range b {
+		all[name] = max(amount, all[name])
 	}
 	return all
 }
 
-// smaller has of each resource the smaller quantity, and none that one of both has not.
+// smaller has of each resource the smaller amount, and none that one of both has not.
 func smaller(a, b disruption.Resources) disruption.Resources {
 	all := disruption.Resources{}
-	for name, text := range a {
+	for name, amount := range a {
 		if other, ok := b[name]; ok {
-			if all[name] = text; less(other, text) {
-				all[name] = other
-			}
+			all[name] = min(amount, other)
 		}
 	}
 	return all
-}
-
-// less compares quantities that Kubernetes wrote.
-func less(a, b string) bool {
-	x, y := resource.MustParse(a), resource.MustParse(b)
-	return x.Cmp(y) < 0
 }
 
 // claim is a PersistentVolumeClaim.
@@ -250,18 +230,25 @@ func newClaim(of *corev1.PersistentVolumeClaim) claim {
 	return c
 }
 
-func newVolume(of *corev1.PersistentVolume) disruption.Volume {
-	v := disruption.Volume{Name: of.Name}
+// volume is a PersistentVolume.
+type volume struct {
+	name   string
+	driver string               // CSI; "" = none
+	nodes  *corev1.NodeSelector // that can reach it; nil: all
+}
+
+func newVolume(of *corev1.PersistentVolume) volume {
+	v := volume{name: of.Name}
 	if of.Spec.CSI != nil {
-		v.Driver = of.Spec.CSI.Driver
+		v.driver = of.Spec.CSI.Driver
 	}
 	if of.Spec.NodeAffinity != nil {
-		v.Nodes = of.Spec.NodeAffinity.Required
+		v.nodes = of.Spec.NodeAffinity.Required
 	}
 	return v
 }
 
-// volumes fills in the volumes of pods, and how many more each node takes. Where no pod has a claim, nothing is read.
+// volumes fills in the volumes of pods, and how many each node takes. Where no pod has a claim, nothing is read.
 func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	users := map[disruption.Key]int{} // of claims
 	for i := range p.pods {
@@ -272,63 +259,45 @@ func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	if len(users) == 0 {
 		return
 	}
-	claims := by(objects.All(ctx, s, "PersistentVolumeClaim", newClaim),
-		func(c *claim) disruption.Key { return c.Key })
-	volumes := by(objects.All(ctx, s, "PersistentVolume", newVolume),
-		func(v *disruption.Volume) string { return v.Name })
+	claims := by(objects.All(ctx, s, "PersistentVolumeClaim", newClaim), func(c *claim) disruption.Key { return c.Key })
+	volumes := by(objects.All(ctx, s, "PersistentVolume", newVolume), func(v *volume) string { return v.name })
 	for i := range p.pods {
-		attach(&p.pods[i], claims, volumes, users)
-	}
-	p.left(ctx, s)
-}
-
-// attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.
-func attach(
-	one *pod, bound map[disruption.Key]*claim, known map[string]*disruption.Volume, users map[disruption.Key]int,
-) {
-	for _, name := range one.claims {
-		key := disruption.Key{Namespace: one.Namespace, Name: name}
-		c := bound[key]
-		if c == nil || c.volume == "" {
-			one.Unmodelled = append(one.Unmodelled, "unbound claim "+name)
-			continue
-		}
-		v := known[c.volume]
-		if v == nil {
-			one.Unmodelled = append(one.Unmodelled, "claim "+name+", whose volume "+c.volume+" is not there")
-			continue
-		}
-		if c.alone && users[key] > 1 {
-			one.Unmodelled = append(one.Unmodelled, "claim "+name+", which it shares with another pod at its node")
-		}
-		one.Volumes = append(one.Volumes, *v)
-	}
-}
-
-// left counts the volumes that each node can still take.
-func (p *part) left(ctx context.Context, s *objects.Server) {
-	type at struct{ node, driver, volume string }
-	seen, used := map[at]bool{}, map[at]int{}
-	for i := range p.pods {
-		for _, v := range p.pods[i].Volumes {
-			if one := (at{p.pods[i].Node, v.Driver, v.Name}); !seen[one] {
-				seen[one] = true
-				used[at{node: one.node, driver: one.driver}]++
-			}
-		}
+		p.pods[i].attach(claims, volumes, users)
 	}
 	nodes := by(p.nodes, func(n *node) string { return n.Name })
 	objects.All(ctx, s, "CSINode", func(of *storagev1.CSINode) *node {
 		n := nodes[of.Name]
-		if n == nil {
-			return nil
-		}
-		n.VolumesLeft = map[string]int{}
 		for _, d := range of.Spec.Drivers {
-			if d.Allocatable != nil && d.Allocatable.Count != nil {
-				n.VolumesLeft[d.Name] = max(0, int(*d.Allocatable.Count)-used[at{node: n.Name, driver: d.Name}])
+			if n != nil && d.Allocatable != nil && d.Allocatable.Count != nil {
+				n.Allocatable[disruption.VolumesOf+d.Name] = int64(*d.Allocatable.Count)
 			}
 		}
 		return n
 	})
+}
+
+// attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.
+func (p *pod) attach(claims map[disruption.Key]*claim, volumes map[string]*volume, users map[disruption.Key]int) {
+	for _, name := range p.claims {
+		key := disruption.Key{Namespace: p.Namespace, Name: name}
+		c := claims[key]
+		if c == nil || c.volume == "" {
+			p.Unmodelled = append(p.Unmodelled, "unbound claim "+name)
+			continue
+		}
+		v := volumes[c.volume]
+		if v == nil {
+			p.Unmodelled = append(p.Unmodelled, "claim "+name+", whose volume "+c.volume+" is not there")
+			continue
+		}
+		if c.alone && users[key] > 1 {
+			p.Unmodelled = append(p.Unmodelled, "claim "+name+", which it shares with another pod at its node")
+		}
+		if v.nodes != nil {
+			p.Volumes = append(p.Volumes, v.nodes)
+		}
+		if v.driver != "" {
+			p.Requests[disruption.VolumesOf+v.driver]++
+		}
+	}
 }
