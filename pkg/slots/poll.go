@@ -96,13 +96,10 @@ func (l *Ledger) depends(h *Host) bool {
 	switch {
 	case s == nil:
 		return !h.cleansUp.IsZero()
-	case s.Phase == Leased && l.now.Sub(h.fetched) < fetchGap:
-		return false
+	case s.Phase == Leased: // is it used? is its node still there?
+		return l.now.Sub(h.fetched) >= fetchGap
 	case !s.unsure.IsZero() || !h.cleansUp.IsZero():
 		return true
-	case s.Phase == Leased: // is it used? is it renewed again and again?
-		return h.Seen.Seq <= s.seq || h.missing > 0 || l.now.Sub(s.yesAt) >= l.cfg.LeaseTTL ||
-			l.now.Sub(s.Since) >= 2*l.cfg.LeaseTTL && h.Seen.At.Sub(s.Since) < l.cfg.LeaseTTL
 	case s.Phase == Lingering:
 		return h.Seen.Seq <= h.yesSeq || l.now.Sub(s.idleAt) >= l.cfg.Linger
 	}
