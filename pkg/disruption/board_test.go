@@ -169,9 +169,8 @@ func matches(s *metav1.LabelSelector, have map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(have))
 }
 
-// addSpare adds the node that a host would become in a pool, with the pods of DaemonSets that would run there: of those
-// that demand what is known of it, and of those that run on another node of the pool.
-func (b *board) addSpare(w *world, h *disruption.Host, pool *disruption.Pool, of disruption.Key) *seat {
+// addSpare adds the node that a host would become in a pool, with the pods of DaemonSets that run on another node of the pool.
+func (b *board) addSpare(w *world, h *disruption.Host, pool *disruption.Pool, of disruption.Key) {
 	made := maps.Clone(pool.NodeLabels)
 	if made == nil {
 		made = map[string]string{}
@@ -181,15 +180,15 @@ func (b *board) addSpare(w *world, h *disruption.Host, pool *disruption.Pool, of
 	}
 	to := &seat{cluster: of, name: h.String(), made: true, labels: made, taints: pool.NodeTaints, room: h.Capacity}
 	b.seats[in(of, h.String())] = to
-	for i := range w.s.DaemonSets {
-		d := &w.s.DaemonSets[i]
-		runs := slices.ContainsFunc(w.s.Pods, func(q disruption.Pod) bool {
-			at := w.hostOf[in(of, q.Node)]
-			return q.DaemonSet && q.Cluster == of && q.Namespace == d.Namespace && q.Owner == "DaemonSet/"+d.Name && at != nil && w.pools[poolOf(at)] == pool
-		})
-		if d.Cluster == of && (runs || selects(d, to) == "" && admits(d.Tolerations, to) == "") {
-			b.put(d, to)
+	sets := map[string]bool{}
+	for i := range w.s.Pods {
+		p, set := &w.s.Pods[i], w.s.Pods[i].Namespace+"/"+w.s.Pods[i].Owner
+		at := w.hostOf[in(of, p.Node)]
+		if p.DaemonSet && !p.Finished && p.Cluster == of && at != nil && w.pools[poolOf(at)] == pool && !sets[set] {
+			sets[set] = true
+			again := *p
+			again.Node = "" // not there yet
+			b.put(&again, to)
 		}
 	}
-	return to
 }

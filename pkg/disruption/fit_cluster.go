@@ -18,7 +18,6 @@ type cluster struct {
 	known   map[string]*fitNode // by name
 	order   []*fitNode          // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
 	pods    []*fitPod           // that have not finished
-	daemons []*fitPod           // one of each DaemonSet, as its controller would make it
 	budgets []podBudget
 
 	shapes  table[shape]
@@ -82,10 +81,6 @@ func newClusters(s *State) map[Key]*cluster {
 		if c := of(s.Pods[i].Cluster); !s.Pods[i].Finished {
 			c.pods = append(c.pods, &fitPod{Pod: &s.Pods[i], name: s.Pods[i].String()})
 		}
-	}
-	for i := range s.DaemonSets {
-		c := of(s.DaemonSets[i].Cluster)
-		c.daemons = append(c.daemons, &fitPod{Pod: &s.DaemonSets[i], name: s.DaemonSets[i].String()})
 	}
 	for i := range s.Budgets {
 		c := of(s.Budgets[i].Cluster)
@@ -222,7 +217,7 @@ func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 	}
 	slices.SortFunc(items, larger)
 	if p.blocked = c.place(items); p.blocked != "" && spare != nil {
-		defer c.addSpare(spare, going)()
+		defer c.addSpare(spare, going[0].host.pool)()
 		p.blocked = c.place(items)
 	}
 	if p.blocked != "" {

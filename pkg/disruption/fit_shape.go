@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"encoding/json"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	kubelabels "k8s.io/apimachinery/pkg/labels"
@@ -65,8 +64,7 @@ func (s *shape) free() bool { return s.affinity != nil || len(s.spreads) > 0 }
 
 // readShapes gives each pod its shape.
 func (c *cluster) readShapes() {
-	all := slices.Concat(c.pods, c.daemons)
-	for _, p := range all {
+	for _, p := range c.pods {
 		of := Pod{
 			Key: Key{Namespace: p.Namespace}, Labels: p.Labels, Requests: p.Requests,
 			NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity, Tolerations: p.Tolerations, Volumes: p.Volumes,

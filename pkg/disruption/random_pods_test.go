@@ -18,7 +18,6 @@ func (m *maker) pods() {
 	}
 	if m.dense {
 		count, used = 2+m.IntN(9), nodes
-		m.daemons()
 	}
 	for i := range count {
 		m.pod(i, m.IntN(used))
@@ -33,29 +32,12 @@ func (m *maker) pods() {
 			p.Mirror = !p.DaemonSet && m.rarely(2)
 			p.Finished = !p.DaemonSet && !p.Mirror
 			if p.Owner = pick(m, p.Owner, ""); m.dense && p.DaemonSet {
-				p.Owner = pick(m, "DaemonSet/d-0", "DaemonSet/d-1")
+				if p.Owner = pick(m, "DaemonSet/d-0", "DaemonSet/d-1"); p.Owner == "DaemonSet/d-1" {
+					p.Requests["cpu"], p.Labels["app"], p.AntiAffinity = 1000, "b", apart("a", hostname)
+				}
 			}
 		}
 	}
-}
-
-// daemons are two DaemonSets.
-func (m *maker) daemons() {
-	for i := range 2 {
-		d := m.l.pod(fmt.Sprint("d-", i), 0, pick(m, "100m", "1"))
-		d.DaemonSet, d.Node, d.Owner, d.Labels = true, "", "", map[string]string{"app": pick(m, "a", "b")}
-		if m.rarely(3) {
-			d.NodeSelector = map[string]string{pick(m, "zone", "rack"): "a"}
-		}
-		if m.rarely(2) {
-			d.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
-		}
-		if m.rarely(4) {
-			d.AntiAffinity = apart(pick(m, "a", "b"), hostname)
-		}
-		m.l.s.DaemonSets = append(m.l.s.DaemonSets, *d)
-	}
-	m.l.s.Pods = m.l.s.Pods[:0]
 }
 
 // pod adds a pod where it has room by its requests, or leaves it waiting.

@@ -21,13 +21,10 @@ type State struct {
 	Nodes    []Node      `json:"nodes,omitempty"`
 	Pods     []Pod       `json:"pods,omitempty"`
 	Budgets  []PodBudget `json:"podDisruptionBudgets,omitempty"`
-	// DaemonSets are one Pod each, as its controller would make it: Node is "", and Requests are at least those of
-	// its largest pod that runs.
-	DaemonSets []Pod `json:"daemonSets,omitempty"`
 }
 
-// Cluster is a Kubernetes cluster whose nodes are on hosts of ours. Nodes, pods, disruption budgets and DaemonSets name
-// theirs by its Key, and so does a Host that has a node there.
+// Cluster is a Kubernetes cluster whose nodes are on hosts of ours. Nodes, pods and disruption budgets name theirs by its
+// Key, and so does a Host that has a node there.
 type Cluster struct {
 	Key          // of Cluster API's Cluster; zero: the one that the throttle runs in
 	Fault string `json:"fault,omitempty"` // why it was not read; "" = it was

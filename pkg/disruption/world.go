@@ -98,7 +98,6 @@ func (p *planner) sort() {
 	p.s.Hosts = sorted(p.s.Hosts, func(a, b Host) int { return a.compare(b.Key) })
 	p.s.Nodes = sorted(p.s.Nodes, func(a, b Node) int { return in(a.Cluster, b.Cluster, Key{Name: a.Name}, Key{Name: b.Name}) })
 	p.s.Pods = sorted(p.s.Pods, func(a, b Pod) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
-	p.s.DaemonSets = sorted(p.s.DaemonSets, func(a, b Pod) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
 	p.s.Budgets = sorted(p.s.Budgets, func(a, b PodBudget) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
 }
 

@@ -38,7 +38,6 @@ type part struct {
 	nodes   []node
 	pods    []pod
 	budgets []disruption.PodBudget
-	daemons []disruption.Pod
 }
 
 // clusters reads the clusters that hosts are nodes of, and joins their nodes. One that cannot be read keeps nobody from
@@ -108,8 +107,6 @@ func (p *part) rest(ctx context.Context, s *objects.Server) {
 	p.pods = objects.All(ctx, s, "Pod", p.newPod)
 	p.volumes(ctx, s)
 	p.budgets = objects.All(ctx, s, "PodDisruptionBudget", p.newBudget)
-	p.daemons = objects.All(ctx, s, "DaemonSet", p.newDaemon)
-	p.enlarge()
 	p.whole = s.Err == nil
 }
 
@@ -136,7 +133,7 @@ func (p *part) add(s *disruption.State) {
 	for i := range p.pods {
 		s.Pods = append(s.Pods, p.pods[i].Pod)
 	}
-	s.Budgets, s.DaemonSets = append(s.Budgets, p.budgets...), append(s.DaemonSets, p.daemons...)
+	s.Budgets = append(s.Budgets, p.budgets...)
 }
 
 // node is a Node, with what leads to its host.

@@ -42,10 +42,10 @@ func TestHostsAreInTheClusterOfTheirMachines(t *testing.T) {
 	if one.Cluster != key("blue") || one.Node != "node-1" || two.Cluster != key("c") || two.Node != "" || spare.Cluster != (disruption.Key{}) {
 		t.Errorf("%+v\n%+v\n%+v", one, two, spare)
 	}
-	if slices.Contains(own.asked, "Pod") || len(s.Nodes) != 6 || len(s.Pods) != 2 || len(s.Budgets) != 2 || len(s.DaemonSets) != 1 {
-		t.Errorf("%d nodes, %d pods, %d budgets, %d DaemonSets, asked for %v", len(s.Nodes), len(s.Pods), len(s.Budgets), len(s.DaemonSets), own.asked)
+	if slices.Contains(own.asked, "Pod") || len(s.Nodes) != 6 || len(s.Pods) != 2 || len(s.Budgets) != 2 {
+		t.Errorf("%d nodes, %d pods, %d budgets, asked for %v", len(s.Nodes), len(s.Pods), len(s.Budgets), own.asked)
 	}
-	if s.Pods[0].Cluster != key("blue") || s.Budgets[0].Cluster != key("blue") || s.DaemonSets[0].Cluster != key("blue") {
+	if s.Pods[0].Cluster != key("blue") || s.Budgets[0].Cluster != key("blue") {
 		t.Errorf("%+v", s.Pods[0])
 	}
 }
@@ -84,7 +84,7 @@ func TestAClusterThatIsAway(t *testing.T) {
 		return s.Nodes[at].LastPodEvent
 	}
 	before := last(read())
-	for _, kind := range []string{"Node", "Pod", "DaemonSet"} {
+	for _, kind := range []string{"Node", "Pod", "PodDisruptionBudget"} {
 		blue.fault = func(asked string) error {
 			if asked == kind {
 				return errors.New("connection\nrefused")
@@ -92,7 +92,7 @@ func TestAClusterThatIsAway(t *testing.T) {
 			return nil
 		}
 		s := read()
-		if s.Clusters[0].Fault != "connection refused" || len(s.Nodes) != 3 || len(s.Pods)+len(s.Budgets)+len(s.DaemonSets) != 0 || host(t, s, "host-1").Node != "" {
+		if s.Clusters[0].Fault != "connection refused" || len(s.Nodes) != 3 || len(s.Pods)+len(s.Budgets) != 0 || host(t, s, "host-1").Node != "" {
 			t.Errorf("%s: %+v, %d nodes, %d pods", kind, s.Clusters, len(s.Nodes), len(s.Pods))
 		}
 	}

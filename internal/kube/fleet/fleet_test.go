@@ -137,7 +137,7 @@ func TestWhatIsNotServedIsNotThere(t *testing.T) {
 
 // TestAnErrorEndsTheReading, and a missing right is named with the component that has it.
 func TestAnErrorEndsTheReading(t *testing.T) {
-	for _, kind := range []string{"BareMetalHost", "HostUpdatePolicy", "Machine", "Metal3MachineTemplate", "Node", "Pod", "PersistentVolume", "PodDisruptionBudget", "DaemonSet"} {
+	for _, kind := range []string{"BareMetalHost", "HostUpdatePolicy", "Machine", "Metal3MachineTemplate", "Node", "Pod", "PersistentVolume", "PodDisruptionBudget"} {
 		c := clusterOf(t, file(t, "fleet.yaml"))
 		c.fault = func(asked string) error {
 			if asked == kind {

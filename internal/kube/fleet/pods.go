@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -139,42 +136,6 @@ func claims(pod string, volumes []corev1.Volume) (names []string) {
 	return names
 }
 
-// tolerated are the taints that every pod of a DaemonSet tolerates: its controller sees to that.
-var tolerated = []corev1.Taint{
-	{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute},
-	{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
-	{Key: corev1.TaintNodeDiskPressure, Effect: corev1.TaintEffectNoSchedule},
-	{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule},
-	{Key: corev1.TaintNodePIDPressure, Effect: corev1.TaintEffectNoSchedule},
-	{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
-	{Key: corev1.TaintNodeNetworkUnavailable, Effect: corev1.TaintEffectNoSchedule}, // where they use the host's network
-}
-
-// newDaemon is the pod that a DaemonSet makes for a node.
-func (p *part) newDaemon(of *appsv1.DaemonSet) disruption.Pod {
-	one := PodOf(&corev1.Pod{ObjectMeta: of.Spec.Template.ObjectMeta, Spec: of.Spec.Template.Spec})
-	one.Key, one.Cluster, one.Owner, one.DaemonSet = keyOf(of), p.Key, "DaemonSet/"+of.Name, true
-	one.Tolerations = slices.Clip(one.Tolerations)
-	for _, t := range tolerated {
-		if t.Key != corev1.TaintNodeNetworkUnavailable || of.Spec.Template.Spec.HostNetwork {
-			one.Tolerations = append(one.Tolerations,
-				corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOpExists, Effect: t.Effect})
-		}
-	}
-	return one
-}
-
-// enlarge raises what DaemonSets request to the most that one of their pods does: something may have changed it since.
-func (p *part) enlarge() {
-	of := by(p.daemons, func(d *disruption.Pod) disruption.Key { return d.Key })
-	for i := range p.pods {
-		name, owned := strings.CutPrefix(p.pods[i].Owner, "DaemonSet/")
-		if d := of[disruption.Key{Namespace: p.pods[i].Namespace, Name: name}]; owned && d != nil {
-			d.Requests = larger(d.Requests, p.pods[i].Requests)
-		}
-	}
-}
-
 // resources are amounts as plans have them, rounded up as the scheduler does.
 func resources(of corev1.ResourceList) disruption.Resources {
 	all := make(disruption.Resources, len(of))
@@ -187,16 +148,6 @@ func resources(of corev1.ResourceList) disruption.Resources {
 		default:
 			all[string(name)] = max(0, q.Value())
 		}
-	}
-	return all
-}
-
-// larger has of each resource the larger amount.
-func larger(a, b disruption.Resources) disruption.Resources {
-	all := disruption.Resources{}
-	maps.Copy(all, a)
-	for name, amount := range b {
-		all[name] = max(amount, all[name])
 	}
 	return all
 }

@@ -1,6 +1,6 @@
 // Package fleet reads the live objects that a plan of disruptions is made of, and makes a disruption.State of them:
 // BareMetalHosts with their firmware, the Machines, pools and templates of Cluster API and of its provider Metal3, and
-// of each cluster that hosts are nodes of its nodes, pods, disruption budgets, volumes and DaemonSets.
+// of each cluster that hosts are nodes of its nodes, pods, disruption budgets and volumes.
 //
 // It only lists, page by page, and keeps the few fields that count. What cannot be read of the throttle's own cluster is an
 // error. Another cluster has a fault then, and the hosts in it have no node.

@@ -132,7 +132,7 @@ func (d *deployed) needed() (lines []string) {
 var (
 	plannerRights = []string{ // of internal/kube/fleet
 		"/nodes * list", "/pods * list", "/persistentvolumeclaims * list", "/persistentvolumes * list",
-		"apps/daemonsets * list", "policy/poddisruptionbudgets * list", "storage.k8s.io/csinodes * list", "metal3.io/baremetalhosts * list",
+		"policy/poddisruptionbudgets * list", "storage.k8s.io/csinodes * list", "metal3.io/baremetalhosts * list",
 		"metal3.io/hostfirmwaresettings * list", "metal3.io/hostfirmwarecomponents * list", "metal3.io/hostupdatepolicies * list",
 		"cluster.x-k8s.io/machines * list", "cluster.x-k8s.io/machinesets * list", "cluster.x-k8s.io/machinedeployments * list",
 		"infrastructure.cluster.x-k8s.io/metal3machines * list", "infrastructure.cluster.x-k8s.io/metal3machinetemplates * list",
