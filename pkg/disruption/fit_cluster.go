@@ -157,25 +157,18 @@ func (c *cluster) placeWaiting() {
 	}
 }
 
-// move is a pod that gets another node.
-type move struct {
-	from *Pod
-	api.PlanMove
-}
-
 // placement is where the pods of nodes that go would go.
 type placement struct {
-	moves   []move // by pod
-	blocked string // why there is none: a sentence that names the pod; "" = there is one
+	moves   map[*fitNode][]api.PlanMove // by where the pods are
+	blocked string                      // why there is none: a sentence that names the pod; "" = there is one
 }
 
-// planMoves are the moves from some hosts, as a plan tells them.
+// planMoves are the moves from some hosts, by pod.
 func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
-	for _, m := range p.moves {
-		if slices.ContainsFunc(from, func(h *host) bool { return h.Node == m.from.Node && h.Cluster == m.from.Cluster }) {
-			all = append(all, m.PlanMove)
-		}
+	for _, h := range from {
+		all = append(all, p.moves[h.node]...)
 	}
+	slices.SortFunc(all, func(a, b api.PlanMove) int { return strings.Compare(a.Pod, b.Pod) })
 	return all
 }
 
@@ -183,24 +176,21 @@ func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
 // where they do not fit there, on spare too, a node that does not exist yet in the cluster of all of them; nil = none.
 // Pods without a node that would get room on one of those that go find another place first. What it finds is feasible;
 // it may miss what a longer search would find. The clusters stay as they are.
-func without(going []*fitNode, spare *Node) (all placement) {
-	for len(going) > 0 {
+func without(going []*fitNode, spare *Node) placement {
+	all := placement{moves: map[*fitNode][]api.PlanMove{}}
+	for len(going) > 0 && all.blocked == "" {
 		c := going[0].cluster
 		own := slices.DeleteFunc(slices.Clone(going), func(n *fitNode) bool { return n.cluster != c })
-		p := c.without(own, spare)
-		if p.blocked != "" {
-			return p
-		}
-		all.moves = append(all.moves, p.moves...)
+		all.blocked = c.without(own, spare, all.moves)
 		going = slices.DeleteFunc(slices.Clone(going), func(n *fitNode) bool { return n.cluster == c })
 	}
 	return all
 }
 
-// without is for nodes of one cluster.
-func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
-	if p.blocked = keeps(going); p.blocked != "" {
-		return p
+// without is for nodes of one cluster, and adds the moves of their pods. It says why there is no place for one.
+func (c *cluster) without(going []*fitNode, spare *Node, moves map[*fitNode][]api.PlanMove) (why string) {
+	if why = keeps(going); why != "" {
+		return why
 	}
 	c.show(going, -1)
 	defer c.show(going, 1)
@@ -216,20 +206,16 @@ func (c *cluster) without(going []*fitNode, spare *Node) (p placement) {
 		}
 	}
 	slices.SortFunc(items, larger)
-	if p.blocked = c.place(items); p.blocked != "" && spare != nil {
+	if why = c.place(items); why != "" && spare != nil {
 		defer c.addSpare(spare, going[0].host.pool)()
-		p.blocked = c.place(items)
-	}
-	if p.blocked != "" {
-		return p
+		why = c.place(items)
 	}
 	for _, it := range items {
-		if !it.waits() {
-			p.moves = append(p.moves, move{it.Pod, api.PlanMove{Pod: it.name, To: it.node.Name}})
+		if from := c.known[it.Node]; from != nil && why == "" {
+			moves[from] = append(moves[from], api.PlanMove{Pod: it.name, To: it.node.Name})
 		}
 	}
-	slices.SortFunc(p.moves, func(a, b move) int { return strings.Compare(a.Pod, b.Pod) })
-	return p
+	return why
 }
 
 // show hides nodes that go, and from affinity and spread their pods too, or shows them again: by is -1 or 1.

@@ -99,13 +99,6 @@ func by[K comparable, T any](all []T, key func(*T) K) map[K]*T {
 	return found
 }
 
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // place is a node of a cluster, and sight which pods were seen there, by their UIDs in the order of lists.
 type (
 	place struct {
@@ -137,7 +130,9 @@ func (r *Reader) look(parts []*part, now time.Time) {
 			if one.Node == "" || one.DaemonSet || one.Mirror { // the latter go with their node
 				continue
 			}
-			came[one.Node] = latest(came[one.Node], one.came)
+			if one.came.After(came[one.Node]) {
+				came[one.Node] = one.came
+			}
 			if !one.Finished { // a finished one that is cleared away was gone before
 				pods[one.Node] += string(one.uid) + " "
 			}
@@ -150,7 +145,9 @@ func (r *Reader) look(parts []*part, now time.Time) {
 				was.changed = now
 			}
 			seen[at] = sight{pods[n.Name], was.changed}
-			n.LastPodEvent = latest(came[n.Name], was.changed)
+			if n.LastPodEvent = came[n.Name]; was.changed.After(n.LastPodEvent) {
+				n.LastPodEvent = was.changed
+			}
 		}
 	}
 	r.last = seen
