@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -27,7 +25,6 @@ var (
 	errFlag   = errors.New(`must be "true" or "false"`)
 	errSpan   = errors.New(`must be a duration that is not negative, such as "30s" or "24h", or "Never"`)
 	errLease  = errors.New("is not supported: the planner does not know prices of leases, and leaves the host alone")
-	errWord   = errors.New("must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit")
 )
 
 func number(text string) (float64, error) {
@@ -41,10 +38,6 @@ func flag(text string) (bool, error) {
 
 func span(text string) (d disruption.Span, err error) {
 	return d, unless(d.UnmarshalText([]byte(text)) == nil, errSpan)
-}
-
-func word(text string) (string, error) {
-	return text, unless(text != "" && len(validation.IsValidLabelValue(text)) == 0, errWord)
 }
 
 func lease(text string) (string, error) { return text, errLease }

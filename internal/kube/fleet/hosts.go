@@ -40,7 +40,7 @@ func newHost(of *objects.Host) host {
 			h.consumer = key
 		}
 	}
-	h.Class = valueOr(n, "class", word, "")
+	h.Class = strings.TrimSpace(n.of[prefix+"class"])
 	h.Price = disruption.Price{WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number)}
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
 	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
@@ -82,23 +82,18 @@ func (h *host) image() {
 	h.differs("image.checksum", want.Checksum, runs.Checksum)
 }
 
-// capacities tells what a node on each host could allocate: what its own does, or the least that the Ready nodes of its
-// class do.
+// capacities tells what a node on each host that has none could allocate: the least that the Ready nodes of its class do.
 func capacities(hosts []host) {
 	least := map[string]disruption.Resources{}
 	for i := range hosts {
 		h := &hosts[i]
-		if h.node == nil {
-			continue
-		}
-		h.Capacity = h.node.Allocatable
-		if h.Class == "" || !h.node.Ready || len(h.Capacity) == 0 {
+		if h.node == nil || h.Class == "" || !h.node.Ready || len(h.node.Allocatable) == 0 {
 			continue
 		}
 		if was, ok := least[h.Class]; ok {
-			least[h.Class] = smaller(was, h.Capacity)
+			least[h.Class] = smaller(was, h.node.Allocatable)
 		} else {
-			least[h.Class] = h.Capacity
+			least[h.Class] = h.node.Allocatable
 		}
 	}
 	for i := range hosts {
