@@ -5,7 +5,6 @@ package planner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -67,9 +66,7 @@ func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.PlanExplanation, known bool, err error) {
 	host := disruption.Key{Namespace: namespace, Name: name}
 	err = p.with(ctx, keep, func(r *reading) (err error) {
-		if known = slices.ContainsFunc(r.state.Hosts, func(h disruption.Host) bool { return h.Key == host }); known {
-			e, err = disruption.Explain(ctx, &r.state, p.opts.Config(), r.state.TakenAt, host)
-		}
+		e, known, err = disruption.Explain(ctx, &r.state, p.opts.Config(), r.state.TakenAt, host)
 		return err
 	})
 	return e, known, err

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
@@ -14,9 +13,6 @@ import (
 func (c *cluster) readSpread(s *shape, p *Pod) {
 	for i := range p.Spread {
 		t := &p.Spread[i]
-		if t.WhenUnsatisfiable == corev1.ScheduleAnyway {
-			continue
-		}
 		selector := selectorOf(t.LabelSelector, nil)
 		if !c.simulated(t.TopologyKey) || selector == nil || t.MinDomains != nil || t.NodeAffinityPolicy != nil || t.NodeTaintsPolicy != nil {
 			s.refuse(fmt.Sprintf("topology spread by %q", t.TopologyKey))

@@ -114,7 +114,7 @@ func TestACancelledPlan(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, planErr := disruption.Plan(ctx, &l.s, l.c, l.now)
-	_, explainErr := disruption.Explain(ctx, &l.s, l.c, l.now, key("h-0"))
+	_, _, explainErr := disruption.Explain(ctx, &l.s, l.c, l.now, key("h-0"))
 	for _, err := range []error{planErr, explainErr, disruption.Validate(ctx, p, &l.s, l.c, p.ExecuteAfter)} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("it ends with %v", err)

@@ -166,9 +166,9 @@ func (l *lab) plan(t testing.TB) api.Plan {
 // explain is Explain of a host.
 func (l *lab) explain(t testing.TB, host string) api.PlanExplanation {
 	t.Helper()
-	e, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, key(host))
-	if err != nil {
-		t.Fatalf("Explain: %v", err)
+	e, known, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, key(host))
+	if err != nil || !known {
+		t.Fatalf("Explain: %v, known %v", err, known)
 	}
 	return e
 }

@@ -39,21 +39,21 @@ func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, err
 	return plan, ctx.Err()
 }
 
-// Explain tells why a host is a candidate or not, condition by condition. The error is that of ctx, or that s does not
-// know the host.
-func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (api.PlanExplanation, error) {
+// Explain tells why a host is a candidate or not, condition by condition; known is false for one that is not in s. The error is
+// that of ctx.
+func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (e api.PlanExplanation, known bool, err error) {
 	h := newPlanner(ctx, s, c, now).host(host.String())
 	if h == nil {
-		return api.PlanExplanation{}, fmt.Errorf("there is no host %s", host)
+		return e, false, ctx.Err()
 	}
-	e := api.PlanExplanation{Host: h.id, Candidate: len(h.reasons) > 0, Conditions: h.conditions}
+	e = api.PlanExplanation{Host: h.id, Candidate: len(h.reasons) > 0, Conditions: h.conditions}
 	if e.Candidate {
 		e.Reason = h.reasons[0]
 		e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)
 	} else {
 		e.Summary = fmt.Sprintf("%s is no candidate: %s", h.id, h.unmet().Message)
 	}
-	return e, ctx.Err()
+	return e, true, ctx.Err()
 }
 
 // Abandoned says why a plan does not hold any more.

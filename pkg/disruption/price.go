@@ -8,9 +8,8 @@ import (
 const (
 	// minPrice is what counts as a saving: less is nothing, or what rounding left of a sum.
 	minPrice = 1e-9
-	// defaultMinutes is for how long a host is taken to hold a slot where that is not known, or more than maxMinutes.
+	// defaultMinutes is for how long a host is taken to hold a slot where that is not known.
 	defaultMinutes = 30
-	maxMinutes     = 365 * 24 * 60
 	// maxPayback is how many hours a saving may take to be worth its work.
 	maxPayback = 24
 )

@@ -63,10 +63,7 @@ type pool struct {
 func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner {
 	p := &planner{
 		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
-		minutes: s.Throttle.SlotMinutes,
-	}
-	if !(p.minutes > 0 && p.minutes <= maxMinutes) {
-		p.minutes = defaultMinutes
+		minutes: cmp.Or(s.Throttle.SlotMinutes, defaultMinutes),
 	}
 	p.sort()
 	for _, c := range p.s.Clusters {
