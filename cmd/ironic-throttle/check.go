@@ -40,16 +40,19 @@ func (p *process) checkCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case host:
-				return p.answer(cmd, func(client *api.Client, ctx context.Context) (api.Answer, error) {
-					return client.IsReady(ctx, question)
-				}, func(a api.Answer) string { return effect(question, a) })
-			case question != api.Ask{DryRun: question.DryRun}:
+			case !host && question != api.Ask{DryRun: question.DryRun}:
 				return errors.New("these flags are about a host, so name one: NAMESPACE/NAME or --node-uuid")
 			}
-			return p.answer(cmd, (*api.Client).Vacancy, func(api.Answer) string {
-				return "none: without a host it takes no slot"
-			})
+			a, err := ask(cmd, p, func(client *api.Client, ctx context.Context) (api.Answer, error) {
+				if !host {
+					return client.Vacancy(ctx)
+				}
+				return client.IsReady(ctx, question)
+			}, func(a api.Answer) string { return statusview.Answer(a, effect(host, question, a)) })
+			if err == nil && !a.Ready {
+				err = cli.Exit(cli.No, nil)
+			}
+			return err
 		},
 	}
 	fs := cmd.Flags()
@@ -108,20 +111,11 @@ func splitHost(text string) (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// answer asks, and makes a no an exit code.
-func (p *process) answer(
-	cmd *cobra.Command, question func(*api.Client, context.Context) (api.Answer, error), effect func(api.Answer) string,
-) error {
-	a, err := ask(cmd, p, question, func(a api.Answer) string { return statusview.Answer(a, effect(a)) })
-	if err == nil && !a.Ready {
-		err = cli.Exit(cli.No, nil)
-	}
-	return err
-}
-
 // effect says what the answer to question has changed.
-func effect(question api.Ask, a api.Answer) string {
+func effect(host bool, question api.Ask, a api.Answer) string {
 	switch {
+	case !host:
+		return "none: without a host it takes no slot"
 	case question.DryRun:
 		return "none: with --dry-run it takes no slot"
 	case a.Reason == api.ReasonGranted:

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,7 @@ func TestNoEarlierLeaderWrites(t *testing.T) {
 	t.Parallel()
 	const handOvers, atOnce = 200, 4
 	ns := namespace(t, "claim")
-	c, err := kube.Connect(kube.Options{Kubeconfig: deploy(t, ns, rights(t, highAvailability, ns)), Namespace: ns})
+	c, err := kube.Connect(kube.Options{Kubeconfig: deploy(t, ns, rights(t, highAvailability, ns)), Namespace: ns, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

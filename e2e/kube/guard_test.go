@@ -4,6 +4,7 @@ package kube
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ import (
 func TestThePodGuard(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "guard")
-	c, err := kube.Connect(kube.Options{Kubeconfig: deploy(t, ns, rights(t, highAvailability, ns)), Namespace: ns})
+	c, err := kube.Connect(kube.Options{Kubeconfig: deploy(t, ns, rights(t, highAvailability, ns)), Namespace: ns, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

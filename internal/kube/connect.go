@@ -28,14 +28,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 )
 
-// Options is what Connect needs; all may be zero.
+// Options is what Connect needs; all but Log may be zero.
 type Options struct {
 	// Kubeconfig is a file; "" = we are a pod and have a service account.
 	Kubeconfig string
 	// Namespace is ours; "" = that of the service account or of the kubeconfig's context.
 	Namespace string
 	Version   string       // for the user agent
-	Log       *slog.Logger // of client-go too, which has one logger in the whole process; nil: silent
+	Log       *slog.Logger // of client-go too, which has one logger in the whole process
 	// Transport replaces the network between us and the API server; nil: the network.
 	Transport http.RoundTripper
 }
@@ -49,9 +49,6 @@ type Cluster struct {
 
 // Connect finds out how to reach the API server. An error names the setting.
 func Connect(o Options) (*Cluster, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	klog.SetSlogLogger(o.Log.With("from", "client-go"))
 	crlog.SetLogger(klog.Background()) // else it prints a stack trace after 30 s
 	setting := fmt.Sprintf("KUBECONFIG=%q", o.Kubeconfig)
