@@ -67,7 +67,7 @@ const holdsPause = 5 * time.Second
 // readHolds reads the holds, a ConfigMap however long that takes: who decides without them would let go whom the leader before
 // held. No error of it is final, not even a refusal: an API server that has just started refuses everything.
 func (a *App) readHolds(ctx context.Context) (store.Value, error) {
-	for told := ""; ; {
+	for {
 		kept, err := a.holds.Load(ctx)
 		switch {
 		case err == nil:
@@ -78,9 +78,8 @@ func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 		case ctx.Err() != nil: // this process ends, which is no fault of theirs
 			return kept, context.Cause(ctx)
 		}
-		if text := "no host starts before the holds of failed hosts are read: " + err.Error(); text != told {
-			told = text
-			a.waits.Store(&text)
+		text := "no host starts before the holds of failed hosts are read: " + err.Error()
+		if told := a.waits.Swap(&text); told == nil || *told != text {
 			a.log.Error("holds cannot be read: trying again", "why", text)
 		}
 		select {

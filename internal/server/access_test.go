@@ -146,6 +146,9 @@ func TestProfilesAreLocalAndMetricsGuarded(t *testing.T) {
 	if w := send(t, by("localhost", s.local), "GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), "heap profile") {
 		t.Errorf("%d %.80q", w.Code, w.Body)
 	}
+	if w := send(t, by("localhost", s.local), "GET", "/debug/pprof/cmdline", ""); w.Code != 404 {
+		t.Errorf("whoever is on this machine reads our flags: %d %.80q", w.Code, w.Body)
+	}
 	for _, h := range []http.Handler{s.api, s.health} {
 		isError(t, send(t, h, "GET", path, ""), 404, "")
 	}

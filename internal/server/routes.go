@@ -3,7 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
-	_ "net/http/pprof" //nolint:gosec // it is in http.DefaultServeMux, of which the local listener alone serves a part
+	"net/http/pprof" // its handlers alone, and not that of the command line, which may have a password
 	"path"
 	"runtime/debug"
 	"slices"
@@ -43,8 +43,19 @@ func (s *Server) apiRoutes() routes {
 // a profile costs seconds of a core, so they are on the local listener alone.
 func (s *Server) localRoutes() routes {
 	all := s.apiRoutes()
-	all["GET /debug/pprof/"] = http.DefaultServeMux.ServeHTTP
+	all["GET /debug/pprof/{profile...}"] = profile
 	return all
+}
+
+func profile(w http.ResponseWriter, r *http.Request) {
+	switch r.PathValue("profile") {
+	case "profile":
+		pprof.Profile(w, r)
+	case "trace":
+		pprof.Trace(w, r)
+	default:
+		pprof.Index(w, r)
+	}
 }
 
 func (s *Server) healthRoutes() routes {
