@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
@@ -123,8 +121,8 @@ func (a *App) lookAtBMO(ctx context.Context, last *others) {
 const mostWaits = 5000
 
 // machinesWaiting are the Metal3Machines whose hosts wait for a slot, and how long in all: nine of ten not longer.
-func (a *App) machinesWaiting() map[types.NamespacedName]time.Duration {
-	all := map[types.NamespacedName]time.Duration{}
+func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
+	all := map[capi.Machine]time.Duration{}
 	for _, pool := range a.controller.QueueOf(a.now(), api.QueueQuery{Limit: mostWaits}).Pools {
 		for _, queued := range pool.Hosts {
 			namespace, name, _ := strings.Cut(queued.Name, "~")
@@ -136,7 +134,7 @@ func (a *App) machinesWaiting() map[types.NamespacedName]time.Duration {
 			if queued.AtMostSeconds != nil {
 				seconds += *queued.AtMostSeconds
 			}
-			of := types.NamespacedName{Namespace: host.Tenant, Name: host.Machine}
+			of := capi.Machine{Namespace: host.Tenant, Name: host.Machine}
 			all[of] = max(all[of], time.Duration(seconds*float64(time.Second)))
 		}
 	}

@@ -98,7 +98,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("options: Access needs TLS")
 	}
 	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), gate: &gate{access: o.Access}}
-	s.ending, s.end = context.WithCancel(context.Background()) //nolint:gosec // Serve calls it
+	s.ending, s.end = context.WithCancel(context.Background()) // Serve calls it
 	if err := s.share(); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,9 @@ const (
 // Reason is that of the Event on a MachineHealthCheck.
 const Reason = "NodeStartupTimeoutTooShort"
 
+// Machine names a Metal3Machine.
+type Machine = types.NamespacedName
+
 // Warning is about a MachineHealthCheck that removes Machines before their hosts have had a slot.
 type Warning struct {
 	On   corev1.ObjectReference
@@ -37,7 +40,7 @@ type Warning struct {
 
 // Look returns a warning for each MachineHealthCheck that is too quick. waits are the Metal3Machines whose hosts wait for a
 // slot, and for how long in all: until now, and at most from now on.
-func Look(ctx context.Context, c client.Client, waits map[types.NamespacedName]time.Duration) (all []Warning, err error) {
+func Look(ctx context.Context, c client.Client, waits map[Machine]time.Duration) (all []Warning, err error) {
 	s, namespaces := &objects.Server{Client: c, Account: "the throttle's account (component kubernetes)"}, map[string]bool{}
 	for machine := range waits {
 		namespaces[machine.Namespace] = true
@@ -68,16 +71,14 @@ func startupOf(spec objects.HealthCheckSpec) time.Duration {
 }
 
 // longest is the longest wait among the Machines of a MachineHealthCheck that have no node.
-func longest(
-	ctx context.Context, s *objects.Server, check *objects.HealthCheck, waits map[types.NamespacedName]time.Duration,
-) (longest time.Duration) {
+func longest(ctx context.Context, s *objects.Server, check *objects.HealthCheck, waits map[Machine]time.Duration) (longest time.Duration) {
 	selector, err := metav1.LabelSelectorAsSelector(metav1.AddLabelToSelector(&check.Spec.Selector, clusterLabel, check.Spec.ClusterName))
 	if err != nil {
 		return 0 // Cluster API takes nothing by it either
 	}
 	objects.All(ctx, s, "Machine", func(m *objects.Machine) *objects.Machine {
 		if ref := m.Spec.InfrastructureRef; ref.Kind == "Metal3Machine" && m.Status.NodeRef.Name == "" {
-			longest = max(longest, waits[types.NamespacedName{Namespace: check.Namespace, Name: ref.Name}])
+			longest = max(longest, waits[Machine{Namespace: check.Namespace, Name: ref.Name}])
 		}
 		return nil
 	}, client.InNamespace(check.Namespace), client.MatchingLabelsSelector{Selector: selector})

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -89,7 +88,7 @@ func TestWhichChecksAreWarnedOf(t *testing.T) {
 		"v1beta1, disabled": {"v1beta1", check("v1beta1", fields{"nodeStartupTimeout": "0s"}), old, time.Hour, ""},
 	} {
 		c := serving(t, row.version, row.check.DeepCopy(), row.machine.DeepCopy())
-		got, err := capi.Look(t.Context(), c, map[types.NamespacedName]time.Duration{{Namespace: "ns", Name: "m"}: row.wait})
+		got, err := capi.Look(t.Context(), c, map[capi.Machine]time.Duration{{Namespace: "ns", Name: "m"}: row.wait})
 		if err != nil || len(got) > 1 || (len(got) == 1) != (row.want != "") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 			continue
