@@ -50,11 +50,11 @@ type limit struct {
 }
 
 var limits = []limit{
-	{"config, app, commands, what they share", []string{rest}, false, 4_240}, // wanted: 4,000
+	{"config, app, commands, what they share", []string{rest}, false, 4_230}, // wanted: 4,000
 	{"their tests", []string{rest}, true, 3_250},
 
 	{"the API", []string{"api"}, false, 1_210},
-	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_140}, // wanted: 2,100
+	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_145}, // wanted: 2,100
 	{"their tests", []string{"api", "server, page, metrics"}, true, 2_300},
 
 	{"the decision", []string{slots}, false, 5_600}, // wanted: 5,500
@@ -63,7 +63,7 @@ var limits = []limit{
 	{"reading Ironic", []string{reading}, false, 2_300},
 	{"the gateway", []string{proxy}, false, 2_320}, // wanted: 2,300; TLS versions are in it
 	{"the tests of both", []string{reading, proxy}, true, 7_450},
-	{"the cluster", []string{cluster}, false, 3_480}, // wanted: 3,300
+	{"the cluster", []string{cluster}, false, 3_475}, // wanted: 3,300
 	{"the tests of the cluster", []string{cluster}, true, 2_380},
 	{"planned work", []string{"planned work"}, false, 6_720},             // wanted: 5,800
 	{"the tests of planned work", []string{"planned work"}, true, 5_600}, // wanted: 7,000 with e2e

@@ -47,15 +47,6 @@ func (s *Server) share() (err error) {
 	return err
 }
 
-// decided is the Decider's status. Readers share it: it must not be changed.
-func (s *Server) decided() api.Status {
-	snap, err := s.statuses.Get(context.Background(), struct{}{})
-	if err != nil { // the Decider has panicked, and will again where that is told
-		return s.opts.Decider.Status(s.opts.Now())
-	}
-	return snap.Value()
-}
-
 // gentle keeps readers from the decision's lock: one at a time has it, and then none for a while, so that however many
 // read, decisions have nearly all of the time. There is one for the status, which is shared, and one for all else.
 type gentle struct {

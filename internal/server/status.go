@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -27,8 +28,12 @@ func (s *Server) story(r *http.Request) api.Why {
 }
 
 // Status is the Decider's, completed. Readers share what it holds.
-func (s *Server) Status() api.Status {
-	st := s.decided()
+func (s *Server) Status() (st api.Status) {
+	if shared, err := s.statuses.Get(context.Background(), struct{}{}); err == nil {
+		st = shared.Value()
+	} else { // the Decider has panicked, and will again where that is told
+		st = s.opts.Decider.Status(s.opts.Now())
+	}
 	s.opts.Complete(&st)
 	return st
 }
