@@ -46,7 +46,7 @@ func (r record) deploy(s *seen, m moment) move {
 		return do(clean(s.spare))
 	case cmp.Or(r.unmarked(s), r.unfit(s)) != "":
 		return r.abandon(s, m, "%s", cmp.Or(r.unmarked(s), r.unfit(s)))
-	case replicas(s.owner) < to:
+	case objects.Replicas(s.owner) < to:
 		return r.abandon(s, m, "somebody made %s smaller before the replacement was ready", r.Pool)
 	case n.away != nil:
 		return r.asks(m, deployLimit, n.away)
@@ -77,9 +77,9 @@ func (r record) takeBack(s *seen, m moment) *move {
 	value, marked := n.Annotations[deleteMark]
 	another := word == wordBack && !deleted(n) && s.another(string(n.UID))
 	switch {
-	case !r.ours(s.owner) || word != wordBack && word != wordUp || word == wordUp && replicas(s.owner) < to:
+	case !r.ours(s.owner) || word != wordBack && word != wordUp || word == wordUp && objects.Replicas(s.owner) < to:
 		return nil
-	case word == wordBack && (!r.ours(n) || !deleted(n) && replicas(s.owner) > to): // gone, or somebody wants it after all
+	case word == wordBack && (!r.ours(n) || !deleted(n) && objects.Replicas(s.owner) > to): // gone, or somebody wants it after all
 		return nil
 	case another && s.owner.Annotations[stoppedMark] != "":
 		return nil

@@ -62,9 +62,6 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 	if p.DryRun || p.Blocked != "" || !slices.ContainsFunc(p.Actions, func(a api.PlanAction) bool { return allowed(a, s) }) {
 		return nil
 	}
-	if at := r.o.Now().Add(disruption.ValidateAfter); p.ExecuteAfter.Before(at) {
-		p.ExecuteAfter = at // of our clock, which has run since
-	}
 	r.plan, r.idle = &p, false
 	return nil
 }

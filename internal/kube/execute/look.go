@@ -88,13 +88,6 @@ func free(h *objects.Host) bool {
 	return consumer(h) == "" && (state == "available" || state == "ready")
 }
 
-func replicas(o *objects.Owner) int {
-	if o.Spec.Replicas == nil {
-		return 1
-	}
-	return *o.Spec.Replicas
-}
-
 // server is a cluster, the throttle's own for the zero key.
 func (r *Runner) server(ctx context.Context, of disruption.Key) *objects.Server {
 	account := "the account of its kubeconfig"

@@ -108,7 +108,7 @@ func unmark(m *objects.Machine) write {
 
 // scale changes the replicas, and says so, in one write.
 func (r *record) scale(o *objects.Owner, by int, word string) write {
-	from := replicas(o)
+	from := objects.Replicas(o)
 	to := max(0, from+by)
 	w := marks("makes the owner smaller", o, fmt.Sprintf("%s.%s.%d", r.ID, word, to), nil)
 	w.spec, w.from, w.to = map[string]any{"replicas": to}, strconv.Itoa(from), strconv.Itoa(to)

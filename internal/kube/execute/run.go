@@ -68,12 +68,7 @@ type Runner struct {
 }
 
 // New makes a Runner, which does nothing before Run.
-func New(o Options) *Runner {
-	if len(o.Namespaces) == 0 {
-		o.Namespaces = []string{""}
-	}
-	return &Runner{o: o, warned: map[string]string{}}
-}
+func New(o Options) *Runner { return &Runner{o: o, warned: map[string]string{}} }
 
 // Run works until ctx ends, and returns nil then. What is unfinished stays marked: whoever leads next goes on with it, or
 // takes it back.

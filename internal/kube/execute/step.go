@@ -113,8 +113,8 @@ func (r *record) unsettled(s *seen) string {
 	if r.scales() && slices.ContainsFunc(alive, func(m machine) bool { return m.set != alive[0].set }) {
 		return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", r.Pool)
 	}
-	if found(s.owner) && len(alive) != replicas(s.owner) {
-		return fmt.Sprintf("%s has %d Machines and wants %d", r.Pool, len(alive), replicas(s.owner))
+	if found(s.owner) && len(alive) != objects.Replicas(s.owner) {
+		return fmt.Sprintf("%s has %d Machines and wants %d", r.Pool, len(alive), objects.Replicas(s.owner))
 	}
 	return ""
 }
@@ -309,7 +309,7 @@ func (r record) leave(s *seen, m moment) move {
 	case free(s.host) && r.PowerOff && s.host.Spec.Online:
 		off := map[string]any{"online": false}
 		return do(write{what: "powers the host off", on: s.host, spec: off, from: "online", to: "offline"})
-	case r.Decision == api.PlanReprovision && found(s.owner) && !ready && (len(newcomers) > 0 || len(s.alive()) < replicas(s.owner)):
+	case r.Decision == api.PlanReprovision && found(s.owner) && !ready && (len(newcomers) > 0 || len(s.alive()) < objects.Replicas(s.owner)):
 		return r.waits(m, leaveLimit, "%s gets a Machine that is ready", r.Pool)
 	}
 	return r.to(s, m, ending)
@@ -324,7 +324,7 @@ func (r record) chosen(s *seen, m moment) move {
 	switch {
 	case r.unmarked(s) != "":
 		return r.abandon(s, m, "%s", r.unmarked(s))
-	case replicas(s.owner) > to:
+	case objects.Replicas(s.owner) > to:
 		return r.abandon(s, m, "somebody made %s larger again before Cluster API deleted a Machine", r.Pool)
 	case !s.another(r.MachineUID):
 		return r.waits(m, otherLimit, "Cluster API deletes a Machine of %s", r.Pool)
@@ -336,7 +336,7 @@ func (r record) chosen(s *seen, m moment) move {
 // another one has. All is of one list: what was read before or after it may be of another time.
 func (s *seen) another(uid string) bool {
 	alive := s.alive()
-	return len(alive) <= replicas(s.owner) && has(alive, uid)
+	return len(alive) <= objects.Replicas(s.owner) && has(alive, uid)
 }
 
 // stop ends the execution for the pool, and then the command.

@@ -47,7 +47,7 @@ func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*object
 	}
 	for _, o := range owners { // where somebody has made it larger again, no Machine is to go any more
 		id, word, to := done(o)
-		lowered[id] = lowered[id] || word != wordUp && word != wordEnd && replicas(o) <= to
+		lowered[id] = lowered[id] || word != wordUp && word != wordEnd && objects.Replicas(o) <= to
 	}
 	for _, m := range machines {
 		if id, _, _ := done(m); !lowered[id] && !deleted(m) {

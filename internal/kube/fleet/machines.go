@@ -196,10 +196,7 @@ type pool struct {
 func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
 	return func(of *objects.Owner) pool {
 		n := &notes{of: of.Annotations}
-		p := pool{of: of, Pool: disruption.Pool{Key: keyOf(of), Kind: kind, Replicas: of.Status.Replicas}}
-		if of.Spec.Replicas != nil {
-			p.Replicas = *of.Spec.Replicas
-		}
+		p := pool{of: of, Pool: disruption.Pool{Key: keyOf(of), Kind: kind, Replicas: objects.Replicas(of)}}
 		p.Scales = !has(of.Labels, topologyOwnedLabel) && !has(n.of, autoscalerMin) && !has(n.of, autoscalerMax) &&
 			!p.paused() && of.DeletionTimestamp == nil
 		p.Policy = disruption.PoolPolicy{

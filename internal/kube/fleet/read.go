@@ -33,12 +33,7 @@ type Reader struct {
 }
 
 // New returns a Reader. Nothing is sent yet.
-func New(o Options) *Reader {
-	if len(o.Namespaces) == 0 {
-		o.Namespaces = []string{metav1.NamespaceAll}
-	}
-	return &Reader{options: o}
-}
+func New(o Options) *Reader { return &Reader{options: o} }
 
 // Read makes a State of what is there now. Throttle, and of hosts the conductor group, are the caller's to fill in:
 // Ironic knows them. Nobody may change the maps and lists in it. An error names what could not be read.

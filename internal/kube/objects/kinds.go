@@ -30,7 +30,7 @@ type (
 	// Machine is a Machine.
 	Machine = Object[MachineSpec, MachineStatus]
 	// Owner is a MachineSet or a MachineDeployment.
-	Owner = Object[OwnerSpec, OwnerStatus]
+	Owner = Object[OwnerSpec, struct{}]
 	// Metal3Machine is a Metal3Machine, of which the metadata is used.
 	Metal3Machine = Object[struct{}, struct{}]
 	// HealthCheck is a MachineHealthCheck.
@@ -122,11 +122,6 @@ type OwnerSpec struct {
 	} `json:"template"`
 }
 
-// OwnerStatus is of a MachineSet or MachineDeployment.
-type OwnerStatus struct {
-	Replicas int `json:"replicas"`
-}
-
 // TemplateSpec is of a Metal3MachineTemplate.
 type TemplateSpec struct {
 	Template struct {
@@ -144,45 +139,32 @@ type TemplateSpec struct {
 	} `json:"template"`
 }
 
-// entry is a kind with its Go types.
-type entry struct {
-	kind         schema.GroupVersionKind
-	object, list runtime.Object
-}
-
-func narrow[S, T any](at schema.GroupVersion, kind string) entry {
-	return entry{at.WithKind(kind), &Object[S, T]{}, &List[S, T]{}}
-}
-
-func entries() []entry {
-	all := []entry{
-		narrow[HostSpec, HostStatus](Metal3, "BareMetalHost"),
-		narrow[IronicSpec, IronicStatus](schema.GroupVersion{Group: "ironic.metal3.io", Version: "v1alpha1"}, "Ironic"),
-		{Metal3.WithKind("HostFirmwareSettings"), &metal3.HostFirmwareSettings{}, &metal3.HostFirmwareSettingsList{}},
-		{Metal3.WithKind("HostFirmwareComponents"), &metal3.HostFirmwareComponents{}, &metal3.HostFirmwareComponentsList{}},
-		{Metal3.WithKind("HostUpdatePolicy"), &metal3.HostUpdatePolicy{}, &metal3.HostUpdatePolicyList{}},
-	}
-	for _, version := range versions {
-		machines := schema.GroupVersion{Group: MachineGroup, Version: version}
-		metal3Machines := schema.GroupVersion{Group: InfrastructureGroup, Version: version}
-		all = append(all,
-			narrow[MachineSpec, MachineStatus](machines, "Machine"),
-			narrow[HealthCheckSpec, struct{}](machines, "MachineHealthCheck"),
-			narrow[OwnerSpec, OwnerStatus](machines, "MachineSet"),
-			narrow[OwnerSpec, OwnerStatus](machines, "MachineDeployment"),
-			narrow[struct{}, struct{}](metal3Machines, "Metal3Machine"),
-			narrow[TemplateSpec, struct{}](metal3Machines, "Metal3MachineTemplate"),
-		)
-	}
-	return all
-}
-
 // Add makes the types known to a scheme.
 func Add(to *runtime.Scheme) error {
-	for _, e := range entries() {
-		to.AddKnownTypeWithName(e.kind, e.object)
-		to.AddKnownTypeWithName(ListOf(e.kind), e.list)
-		metav1.AddToGroupVersion(to, e.kind.GroupVersion())
+	narrow[HostSpec, HostStatus](to, Metal3, "BareMetalHost")
+	narrow[IronicSpec, IronicStatus](to, schema.GroupVersion{Group: "ironic.metal3.io", Version: "v1alpha1"}, "Ironic")
+	add(to, Metal3.WithKind("HostFirmwareSettings"), &metal3.HostFirmwareSettings{}, &metal3.HostFirmwareSettingsList{})
+	add(to, Metal3.WithKind("HostFirmwareComponents"), &metal3.HostFirmwareComponents{}, &metal3.HostFirmwareComponentsList{})
+	add(to, Metal3.WithKind("HostUpdatePolicy"), &metal3.HostUpdatePolicy{}, &metal3.HostUpdatePolicyList{})
+	for _, version := range versions {
+		machines := schema.GroupVersion{Group: MachineGroup, Version: version}
+		narrow[MachineSpec, MachineStatus](to, machines, "Machine")
+		narrow[HealthCheckSpec, struct{}](to, machines, "MachineHealthCheck")
+		narrow[OwnerSpec, struct{}](to, machines, "MachineSet")
+		narrow[OwnerSpec, struct{}](to, machines, "MachineDeployment")
+		metal3Machines := schema.GroupVersion{Group: InfrastructureGroup, Version: version}
+		narrow[struct{}, struct{}](to, metal3Machines, "Metal3Machine")
+		narrow[TemplateSpec, struct{}](to, metal3Machines, "Metal3MachineTemplate")
 	}
 	return nil
+}
+
+func narrow[S, T any](to *runtime.Scheme, at schema.GroupVersion, kind string) {
+	add(to, at.WithKind(kind), &Object[S, T]{}, &List[S, T]{})
+}
+
+func add(to *runtime.Scheme, kind schema.GroupVersionKind, object, list runtime.Object) {
+	to.AddKnownTypeWithName(kind, object)
+	to.AddKnownTypeWithName(ListOf(kind), list)
+	metav1.AddToGroupVersion(to, kind.GroupVersion())
 }

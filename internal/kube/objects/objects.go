@@ -67,6 +67,14 @@ func Controller(o metav1.Object) metav1.OwnerReference {
 	return metav1.OwnerReference{}
 }
 
+// Replicas is how many Machines an owner wants.
+func Replicas(o *Owner) int {
+	if o.Spec.Replicas == nil {
+		return 1
+	}
+	return *o.Spec.Replicas
+}
+
 // ProviderIDs are what spec.providerID of a node on a host may be: metal3://UID and metal3://NAMESPACE/HOST/METAL3MACHINE of
 // Cluster API's provider, or baremetalhost:///NAMESPACE/NAME/UID of OpenShift's.
 func ProviderIDs(h *Host) []string {

@@ -77,10 +77,13 @@ func All[T client.Object, K any](
 	return nil
 }
 
-// AllIn is All in each of the namespaces.
+// AllIn is All in each of the namespaces; none: in all of them.
 func AllIn[T client.Object, K any](
 	ctx context.Context, s *Server, namespaces []string, kind string, keep func(T) K, options ...client.ListOption,
 ) (all []K) {
+	if len(namespaces) == 0 {
+		return All(ctx, s, kind, keep, options...)
+	}
 	for _, namespace := range namespaces {
 		all = append(all, All(ctx, s, kind, keep, append([]client.ListOption{client.InNamespace(namespace)}, options...)...)...)
 	}

@@ -180,7 +180,7 @@ func (p *Player) HostsNow(ctx context.Context) ([]*objects.Host, error) {
 
 // Owner is the MachineDeployment; nil: there is none.
 func (p *Player) Owner(ctx context.Context) (*objects.Owner, error) {
-	owners, err := all[objects.OwnerSpec, objects.OwnerStatus](ctx, p, Deployments)
+	owners, err := all[objects.OwnerSpec, struct{}](ctx, p, Deployments)
 	if err != nil || len(owners) == 0 {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.
 func (p *Player) scale(ctx context.Context, alive []*objects.Machine) {
 	owner, err := p.Owner(ctx)
 	p.fails(err)
-	sets, err := all[objects.OwnerSpec, objects.OwnerStatus](ctx, p, Sets)
+	sets, err := all[objects.OwnerSpec, struct{}](ctx, p, Sets)
 	p.fails(err)
 	if p.err != nil || owner == nil {
 		return
