@@ -106,6 +106,13 @@ var situations = []struct {
 		ask c => yes
 		end c
 		ask a errors=1 => yes`},
+	{"a host that failed without an error of its own queues again at the end", slots.Limits{Total: 1}, nil, `
+		ask a => yes
+		ask b => 1
+		ask c => 2
+		fail a
+		ask a => 3
+		queue => b,c,a`},
 	{"errors that come or go while a host waits move it, and it keeps what it has waited for", slots.Limits{Total: 1}, nil, `
 		ask a => yes
 		ask b => 1
@@ -190,6 +197,8 @@ func TestConfigIsChecked(t *testing.T) {
 		want   string // "": it is valid
 	}{
 		{func(*fairshare.Config) {}, ""},
+		{func(c *fairshare.Config) { c.Limit, c.Threshold, c.Cap, c.Weights = 1, 1, 1, map[string]float64{"a": 0.01, "b": 100} }, ""},
+		{func(c *fairshare.Config) { c.Limit, c.Threshold, c.Cap = 100_000, 9, 100_000 }, ""},
 		{func(c *fairshare.Config) { c.Limit = 0 }, "limit: 0 is not within 1..100000"},
 		{func(c *fairshare.Config) { c.Threshold = 10 }, "failing threshold: 10 is not within 1..9"},
 		{func(c *fairshare.Config) { c.Cap = 21 }, "failing cap: 21 is not within 1..20"},
