@@ -45,7 +45,7 @@ func ask[T any](
 ) (answer T, err error) {
 	client, err := api.NewClient(p.server, p.access)
 	if err != nil {
-		return answer, err
+		return answer, fmt.Errorf("--server or --ca-file: %w", err)
 	}
 	defer client.CloseIdleConnections()
 	answer, err = question(client, cmd.Context())

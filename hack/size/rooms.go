@@ -50,7 +50,7 @@ type limit struct {
 }
 
 var limits = []limit{
-	{"config, app, commands, what they share", []string{rest}, false, 4_230}, // wanted: 4,000
+	{"config, app, commands, what they share", []string{rest}, false, 4_235}, // wanted: 4,000
 	{"their tests", []string{rest}, true, 3_250},
 
 	{"the API", []string{"api"}, false, 1_210},

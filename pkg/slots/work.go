@@ -141,12 +141,11 @@ func blameless(n *ironic.Node) bool {
 // conclude tells how work ended, and counts failures in a row. BMO's own count is cleared by the deprovision that
 // follows a failure; the throttle's by success of the kind that failed.
 func (l *Ledger) conclude(h *Host, e Ending) {
-	undone := h.failedAt == ironic.WorkClean && e.Work == ironic.WorkDelete
 	switch {
 	case e.Result == Failed:
 		h.Failures++
 		h.failedAt = e.Work
-	case e.Result == Succeeded && (e.State == ironic.Active || e.Work == h.failedAt || undone):
+	case e.Result == Succeeded && (e.State == ironic.Active || e.Work == h.failedAt):
 		h.Failures, h.failedAt = 0, ""
 	}
 	if e.Result == Succeeded && e.Work == ironic.WorkInspect {

@@ -2,6 +2,7 @@ package asker
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -16,6 +17,10 @@ const (
 
 // NewClient returns a client of the throttle that the environment names.
 func NewClient(getenv func(string) string) (*api.Client, error) {
-	return api.NewClient(cmp.Or(getenv(serverVariable), beside),
+	client, err := api.NewClient(cmp.Or(getenv(serverVariable), beside),
 		api.Options{TokenFile: getenv(tokenVariable), RootCAs: getenv(caVariable)})
+	if err != nil {
+		return nil, fmt.Errorf("%s or %s: %w", serverVariable, caVariable, err)
+	}
+	return client, nil
 }

@@ -13,9 +13,9 @@ func TestNewClient(t *testing.T) {
 	}{
 		{"nothing is set", nil, ""},
 		{"elsewhere", map[string]string{serverVariable: "https://throttle:8087", tokenVariable: "/token"}, ""},
-		{"no URL", map[string]string{serverVariable: "throttle:8087"}, "base URL"},
-		{"a token in the clear", map[string]string{serverVariable: "http://throttle:8087", tokenVariable: "/token"}, "base URL"},
-		{"no CA", map[string]string{serverVariable: "https://throttle:8087", caVariable: "missing.pem"}, "root CAs"},
+		{"no URL", map[string]string{serverVariable: "throttle:8087"}, serverVariable + " or " + caVariable + ": base URL"},
+		{"a token in the clear", map[string]string{serverVariable: "http://throttle:8087", tokenVariable: "/token"}, serverVariable + " or " + caVariable + ": base URL"},
+		{"no CA", map[string]string{serverVariable: "https://throttle:8087", caVariable: "missing.pem"}, serverVariable + " or " + caVariable + ": root CAs"},
 	} {
 		client, err := NewClient(func(name string) string { return row.env[name] })
 		switch {
