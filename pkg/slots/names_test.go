@@ -101,6 +101,12 @@ var names = []life{
 		ask a provision uuid         => granted 2/2 hosts=2
 		ironic a available; +5s poll => a:merged 1/2 hosts=1 a:leased
 		ask a provision name         => held`},
+	{name: "of two records that become one the newer yes counts", lines: `
+		ask a provision uuid         => granted 1/2
+		+3m poll; ask a provision name => granted 2/2 hosts=2
+		ironic a available; +5s poll => a:merged 1/2 hosts=1 a:leased
+		+2m poll                     => 1/2
+		+3m poll                     => a:unused`},
 	{name: "that its name was let start is known of the node", change: total(1), lines: `
 		ask a inspect name           => granted
 		+5m poll                     => a:unused
