@@ -197,7 +197,9 @@ func TestConfigIsChecked(t *testing.T) {
 		want   string // "": it is valid
 	}{
 		{func(*fairshare.Config) {}, ""},
-		{func(c *fairshare.Config) { c.Limit, c.Threshold, c.Cap, c.Weights = 1, 1, 1, map[string]float64{"a": 0.01, "b": 100} }, ""},
+		{func(c *fairshare.Config) {
+			c.Limit, c.Threshold, c.Cap, c.Weights = 1, 1, 1, map[string]float64{"a": 0.01, "b": 100}
+		}, ""},
 		{func(c *fairshare.Config) { c.Limit, c.Threshold, c.Cap = 100_000, 9, 100_000 }, ""},
 		{func(c *fairshare.Config) { c.Limit = 0 }, "limit: 0 is not within 1..100000"},
 		{func(c *fairshare.Config) { c.Threshold = 10 }, "failing threshold: 10 is not within 1..9"},
