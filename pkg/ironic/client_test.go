@@ -54,6 +54,10 @@ func TestANameThatNoNodeCanBearIsNotFound(t *testing.T) {
 			t.Errorf("%d to a UUID is no error", status)
 		}
 	}
+	c := client(t, says(func() *http.Response { return refusal(http.StatusNotFound, "no") }))
+	if _, ok, err := c.Node(t.Context(), someUUID); ok || err != nil || c.Stats().Node.Errors > 0 {
+		t.Errorf("a node that is gone: %v, %v, %d errors", ok, err, c.Stats().Node.Errors)
+	}
 }
 
 // The text of an error is a line with what Ironic said, in whatever form it did.
