@@ -74,7 +74,8 @@ func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 			a.waits.Store(nil)
 			return kept, nil
 		case a.holdMap == nil:
-			return kept, fmt.Errorf("IRONIC_THROTTLE_STATE: %w", err)
+			return kept, fmt.Errorf("IRONIC_THROTTLE_STATE must be a regular file that no other process keeps, in a "+
+				"folder that is there and can be written: %w", err)
 		case ctx.Err() != nil: // this process ends, which is no fault of theirs
 			return kept, context.Cause(ctx)
 		}

@@ -62,7 +62,7 @@ func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 	}
 	if v, err = Unpack(value); err != nil {
 		k.log.Error("holds and limits cannot be read: they are kept aside, and hosts that have failed are held from now on",
-			"place", k.store.String(), "error", err, "aside", k.store.Aside(value))
+			"place", k.store.String(), "error", errors.Join(err, k.store.Aside(value)))
 		return v, nil
 	}
 	k.log.Info("holds of failed hosts were read", "place", k.store.String(), "hosts", len(v.Records), "limits", len(v.Limits.Pools))
