@@ -129,15 +129,15 @@ SEARCHES := ./cmd/ironic-throttle ./internal/rig/simulate ./internal/rig/play ./
 UNRACED := ./internal/rig/ways ./pkg/fairshare ./pkg/disruption/... ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots \
   ./internal/gateway/classify ./internal/rig/archtest ./internal/kube/capi ./internal/kube/claim ./internal/cli ./internal/metrics ./internal/nearest \
   ./internal/page ./internal/plainfile ./internal/secret ./internal/statusview ./hack/bench ./hack/size ./plugin/asker
-# This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
+# This one builds Kustomize, and runs it for each way to deploy.
 MANIFESTS := ./internal/rig/deploytest
 
 quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
 	@$(MAKE) --no-print-directory build
 	$(GO) vet $(HOUSE)/...
-	@packages=$$($(GO) list $(HOUSE)/pkg/... ./cmd/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
-	  $(GOTEST) -vet=off -short -timeout 10m $$packages || \
+	@packages=$$($(GO) list $(HOUSE)/pkg/... ./cmd/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|deploytest\|simulate\)') && \
+	  GOMAXPROCS=1 $(GOTEST) -p $$(nproc 2>/dev/null || echo 2) -vet=off -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
 # The runs with and without the race detector are side by side, as packages with storms mostly wait for
@@ -162,7 +162,7 @@ test-raced: $(TESTSUM)
 	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED) $(MANIFESTS))") && \
 	  $(GOTEST) $(RACE) -vet=off -p 2 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) $(TESTFLAGS) $$packages
 
-manifests: $(TESTSUM) ## What must hold of deploy/: make test leaves it out, make quick does not
+manifests: $(TESTSUM) ## What must hold of deploy/: make test and make quick leave it out
 	$(GOTEST) -vet=off $(TESTFLAGS) $(MANIFESTS)
 
 search: $(TESTSUM) ## Look for histories that break the limit or a law of turns, plans that break one (SEARCH=10000, from SEED=1; LAWS=100000)
