@@ -37,9 +37,9 @@ func newPace() pace {
 	return p
 }
 
-// asks notes after what time a host has asked again; holds derives what follows.
 func (p *pace) asks(gap time.Duration) {
 	p.gap += (gap - p.gap) / 64
+	p.derive()
 }
 
 // end notes that a slot has ended that was held for so long.
