@@ -54,7 +54,7 @@ var limits = []limit{
 	{"their tests", []string{rest}, true, 3_250},
 
 	{"the API", []string{"api"}, false, 1_210},
-	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_145}, // wanted: 2,100
+	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_150}, // wanted: 2,100
 	{"their tests", []string{"api", "server, page, metrics"}, true, 2_300},
 
 	{"the decision", []string{slots}, false, 5_600}, // wanted: 5,500

@@ -26,8 +26,12 @@ func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// vacancy answers GET /v1/isready.
+// vacancy answers GET /v1/isready. Whoever names a host there would take a yes for its own, and no slot would be held.
 func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
+	if query := r.URL.RawQuery; query != "" {
+		writeBadRequest(w, &api.FieldError{Field: "query", Value: query, Rule: "must be empty: POST asks for a host"})
+		return
+	}
 	if s.decides(w, r) {
 		writeJSON(w, http.StatusOK, s.opts.Decider.Vacancy(s.opts.Now()))
 	}
