@@ -145,7 +145,7 @@ quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of t
 # make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server and no Kustomize, under the race detector
-	@echo "make test: searches and what is raced side by side; four to six minutes on two cores in a fresh clone; a package is shown when it is done"
+	@echo "make test: searches and what is raced side by side; four to five minutes on two cores in a fresh clone; a package is shown when it is done"
 	@$(MAKE) --no-print-directory -j 3 test-searches test-both test-raced
 
 # A second thread for the collector costs as much as it saves where one goroutine works.
