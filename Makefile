@@ -124,8 +124,8 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # ten to twenty times slower. All of their cases run without it, and few (-short) with it. What takes longest
 # begins first.
 SEARCHES := ./cmd/ironic-throttle ./internal/rig/simulate ./internal/rig/play ./pkg/admission ./internal/kube/execute
-# These have no goroutine and no lock, only read files, play the same storms as those, or (ways) compile the product once
-# more, with counters.
+# These have no goroutine and no lock, only read files, play the same storms as those, or (ways) compile the product
+# once more, with counters.
 UNRACED := ./internal/rig/ways ./pkg/fairshare ./pkg/disruption/... ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots \
   ./internal/gateway/classify ./internal/rig/archtest ./internal/kube/capi ./internal/kube/claim ./internal/cli ./internal/metrics ./internal/nearest \
   ./internal/page ./internal/plainfile ./internal/secret ./internal/statusview ./hack/bench ./hack/size ./plugin/asker
@@ -141,7 +141,8 @@ quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of t
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
 # The runs with and without the race detector are side by side, as packages with storms mostly wait for
-# real time; in each of the raced ones run twice as many tests as cores. The race detector holds up the end of each process for 1 s unless told otherwise.
+# real time; in each of the raced ones run twice as many tests as cores. The race detector holds up the end of each
+# process for 1 s unless told otherwise.
 # make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server and no Kustomize, under the race detector

@@ -28,13 +28,9 @@ func (c *Controller) UnsavedHolds() int {
 
 // SavedHolds notes that what HoldRecords returned with that revision is kept.
 func (c *Controller) SavedHolds(revision uint64) {
-	c.withBook(func(b *holdoff.Book) { b.Saved(revision) })
-}
-
-func (c *Controller) withBook(do func(*holdoff.Book)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	do(c.policy.book)
+	c.policy.book.Saved(revision)
 	c.revision.Add(1)
 }
 
