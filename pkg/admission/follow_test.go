@@ -200,6 +200,9 @@ func TestPutsModesAndTerms(t *testing.T) { play(t, forwards) }
 
 // Anybody can invent names. Beyond a bound of them the answer is a clear one, and those that the cluster has go on.
 func TestStrangersBeyondABoundAreToldSo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("100,000 asks")
+	}
 	s, err := newStage("limit=1 cluster")
 	if err != nil {
 		t.Fatal(err)

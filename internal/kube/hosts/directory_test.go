@@ -169,7 +169,8 @@ func TestNothingIsForgotten(t *testing.T) {
 
 // What a tenant writes to hosts must not kill the pod.
 func TestAnswersAreBounded(t *testing.T) {
-	s := &scope{get: func(context.Context, metav1.ListOptions) (io.ReadCloser, error) { return io.NopCloser(spaces{}), nil }}
+	endless := func(context.Context, metav1.ListOptions) (io.ReadCloser, error) { return io.NopCloser(spaces{}), nil }
+	s := &scope{get: endless, maxBytes: 1 << 20}
 	if _, err := s.page(t.Context(), ""); err == nil {
 		t.Error("a page without an end is read")
 	}

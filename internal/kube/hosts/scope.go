@@ -54,7 +54,7 @@ func newScope(d *Directory, client *rest.RESTClient, namespace string, log *slog
 		hosts := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("baremetalhosts")
 		return hosts.VersionedParams(&o, metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
 	}
-	return &scope{dir: d, namespace: namespace, get: get, log: log}
+	return &scope{dir: d, namespace: namespace, get: get, maxBytes: maxPage, log: log}
 }
 
 // scope is the watch of one namespace, "" of all.
@@ -62,6 +62,7 @@ type scope struct {
 	dir       *Directory
 	namespace string
 	get       func(context.Context, metav1.ListOptions) (io.ReadCloser, error) // begins to read an answer
+	maxBytes  int64                                                            // of a page or an event
 	log       *slog.Logger
 
 	mu     sync.Mutex // guards what follows
@@ -132,7 +133,7 @@ func (s *scope) page(ctx context.Context, next string) (p page, err error) {
 		return p, err
 	}
 	defer func() { _ = body.Close() }()
-	err = kjson.NewDecoderCaseSensitivePreserveInts(http.MaxBytesReader(nil, body, maxPage)).Decode(&p)
+	err = kjson.NewDecoderCaseSensitivePreserveInts(http.MaxBytesReader(nil, body, s.maxBytes)).Decode(&p)
 	if err == nil && (p.Kind != "BareMetalHostList" || p.Metadata.ResourceVersion == "") {
 		err = fmt.Errorf("an answer of kind %q and version %q", p.Kind, p.Metadata.ResourceVersion)
 	}
@@ -163,7 +164,7 @@ func (s *scope) watch(ctx context.Context, version string) (last string, err err
 			Type   watch.EventType
 			Object json.RawMessage
 		}
-		bounded.N = maxPage
+		bounded.N = s.maxBytes
 		if err := events.Decode(&e); bounded.N == 0 || errors.As(err, new(*json.SyntaxError)) {
 			return version, fmt.Errorf("this is no watch: %w", err)
 		} else if err != nil {
