@@ -147,7 +147,7 @@ test: export GORACE = atexit_sleep_ms=10
 # Heaps of tests are small: collected less often, they cost a fifth less.
 test: export GOGC = 400
 test: ## All tests that need no installed server and no Kustomize, under the race detector where goroutines are
-	@echo "make test: with and without the race detector side by side; about three minutes on two cores in a fresh clone; a package is shown when it is done"
+	@echo "make test: with and without the race detector side by side; about two and a half minutes on two cores where all is compiled; a package is shown when it is done"
 	@$(MAKE) --no-print-directory -j 3 test-unraced test-both test-raced
 
 SIDE_BY_SIDE = -p 2 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2)))
