@@ -125,7 +125,7 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 # longest begins first.
 UNRACED := ./cmd/ironic-throttle ./internal/rig/play ./internal/rig/simulate ./internal/rig/ways ./pkg/disruption/... ./pkg/fairshare \
   ./internal/rig/archtest ./internal/kube/execute ./internal/rig/soak ./pkg/admission ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots \
-  ./internal/gateway/classify ./internal/kube/capi ./internal/kube/claim ./internal/cli ./internal/metrics ./internal/nearest \
+  ./internal/gateway/classify ./internal/kube/capi ./internal/cli ./internal/metrics ./internal/nearest \
   ./internal/page ./internal/plainfile ./internal/secret ./internal/statusview ./hack/bench ./hack/size ./plugin/asker
 # All of their cases run without the race detector, and those that are -short with it as well.
 BOTH := ./internal/rig/play ./pkg/admission

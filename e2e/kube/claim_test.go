@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
@@ -29,8 +28,8 @@ func TestNoEarlierLeaderWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claimant := func(name string) *claim.ConfigMap {
-		return &claim.ConfigMap{
+	claimant := func(name string) *kube.ConfigMap {
+		return &kube.ConfigMap{
 			Client: c.Client, Namespace: c.Namespace, Name: "ironic-throttle", Identity: name, Leading: func() bool { return true },
 		}
 	}

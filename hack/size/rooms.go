@@ -34,7 +34,7 @@ var rooms = []room{
 	}},
 	{"planned work", 5_800, []string{
 		"pkg/disruption", "internal/planner",
-		"internal/kube/fleet", "internal/kube/execute", "internal/kube/objects", "internal/kube/workload",
+		"internal/kube/fleet", "internal/kube/execute", "internal/kube/objects", "internal/kube/workload.go", "internal/kube/workload_test.go",
 		"internal/app/planner.go",
 	}},
 	{rest, 4_000, nil},

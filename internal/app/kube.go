@@ -11,12 +11,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -28,8 +26,8 @@ type kubePart struct {
 	hosts     *clusterhosts.Hosts
 	elector   *lead.Elector          // nil: the only replica
 	label     *lead.Label            // of our pod; nil without elector
-	holdMap   *claim.ConfigMap       // nil: the holds are not in a ConfigMap
-	clusters  *workload.Clusters     // that hosts are nodes of; nil: nothing is planned
+	holdMap   *kube.ConfigMap        // nil: the holds are not in a ConfigMap
+	clusters  *kube.Clusters         // that hosts are nodes of; nil: nothing is planned
 	execution *execute.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
@@ -73,7 +71,7 @@ func (a *App) newKube(o Options) (err error) {
 		return err
 	}
 	if name := o.Config.Holdoff.ConfigMap; name != "" {
-		a.holdMap = &claim.ConfigMap{
+		a.holdMap = &kube.ConfigMap{
 			Client: a.cluster.Client, Namespace: a.cluster.Namespace, Name: name,
 			Identity: a.elector.Status().Identity, Leading: a.elector.Leading,
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/access"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 )
 
@@ -114,7 +114,7 @@ func (a *App) newAccess(c config.Config) (err error) {
 	case a.cluster == nil:
 		return errors.New("access: a cluster is asked who may use the API, so set IRONIC_THROTTLE_KUBERNETES=on")
 	}
-	checker := access.New(a.cluster.Client, a.log)
+	checker := kube.NewChecker(a.cluster.Client, a.log)
 	if asksAPI {
 		a.api.access = checker
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -22,8 +22,8 @@ const othersEvery = time.Minute
 
 // operatorPart is what App has to do with the settings of others in the cluster, and the place of Ironic; empty without one.
 type operatorPart struct {
-	bmo    find.BMO
-	finder *find.Finder // nil: IRONIC_ENDPOINT says where Ironic is
+	bmo    kube.BMO
+	finder *kube.Finder // nil: IRONIC_ENDPOINT says where Ironic is
 	warner *tell.Warner
 	others atomic.Pointer[others] // nil: not read yet
 }
@@ -37,7 +37,7 @@ type others struct {
 // newOperator finds out how to read BMO's Deployment and, where IRONIC_ENDPOINT is not set, how Ironic is found. Nothing is
 // sent yet. Credentials and authority that are mounted go before those of BMO.
 func (a *App) newOperator(c config.Config) {
-	a.bmo = find.BMO{
+	a.bmo = kube.BMO{
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
 		Own: c.OwnGateway,
 	}
@@ -46,12 +46,12 @@ func (a *App) newOperator(c config.Config) {
 	switch to := c.Ironic; {
 	case to.Name != "":
 		namespace := cmp.Or(c.IronicNamespace(), a.cluster.Namespace)
-		a.finder = find.New(find.IrSO{Client: a.cluster.Client, Namespace: namespace, Name: to.Name}.Look, moved, a.log)
+		a.finder = kube.NewFinder(kube.IrSO{Client: a.cluster.Client, Namespace: namespace, Name: to.Name}.Look, moved, a.log)
 	case to.Endpoint == "":
 		_, noCredentials := os.Stat(filepath.Join(to.AuthRootDir, "ironic"))
 		_, noAuthority := os.Stat(to.CACertFile)
 		a.bmo.HasCredentials, a.bmo.HasAuthority = noCredentials == nil, noAuthority == nil
-		a.finder = find.New(a.bmo.Look, moved, a.log)
+		a.finder = kube.NewFinder(a.bmo.Look, moved, a.log)
 	}
 }
 
@@ -106,7 +106,7 @@ func (a *App) lookAtBMO(ctx context.Context, last *others) {
 	*last = others{operator: read, checks: last.checks}
 	if workers > limit {
 		text := config.TooManyWorkers(workers, limit) + from
-		a.warner.Warn(ctx, on, find.Reason, text)
+		a.warner.Warn(ctx, on, kube.ReasonWorkers, text)
 		if from != "" { // else the settings say it
 			last.bmo = append(last.bmo, text)
 		}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -27,7 +27,7 @@ func (a *App) newPlanner(read state) (server.Planner, error) {
 		return nil, nil //nolint:nilnil // nothing is planned, which is no error
 	}
 	if a.cluster != nil {
-		a.clusters = workload.New(a.cluster.Client, a.cluster.Config.UserAgent)
+		a.clusters = kube.NewClusters(a.cluster.Client, a.cluster.Config.UserAgent)
 	}
 	if read == nil {
 		if a.cluster == nil {

@@ -1,5 +1,12 @@
-// Package kube finds the cluster. What is read there and written there has packages of its own below this one; all that knows
-// Kubernetes is here.
+// Package kube has what the throttle needs of a cluster to run at all; the packages below this one read its hosts, write to
+// it and work in it. All that knows Kubernetes is here.
+//
+//	connect.go    how our cluster is reached
+//	workload.go   how the clusters are reached that hosts are nodes of
+//	access.go     who the holder of a token is, and what they may do
+//	find.go       where Ironic is: by the Ironic resource of ironic-standalone-operator (IrSO)
+//	bmo.go        ... and by BMO's Deployment; how many workers BMO has
+//	configmap.go  what several replicas keep: holds and limits
 package kube
 
 import (

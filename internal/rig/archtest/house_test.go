@@ -20,9 +20,9 @@ const module = "github.com/ironic-throttle/ironic-throttle/"
 var layers = []string{
 	"pkg/api pkg/breaker pkg/snapshot internal/logging internal/nearest internal/plainfile internal/secret internal/kube/objects",
 	"pkg/ironic pkg/holdoff pkg/sizing pkg/disruption/budget internal/cli internal/httpserve internal/page internal/statusview " +
-		"internal/kube internal/kube/access internal/kube/capi plugin/asker",
+		"internal/kube/capi plugin/asker",
 	"pkg/slots pkg/disruption internal/gateway/classify internal/store",
-	"pkg/fairshare internal/config internal/planner internal/kube/claim internal/kube/fleet internal/kube/find internal/kube/lead internal/kube/workload",
+	"pkg/fairshare internal/config internal/planner internal/kube internal/kube/fleet internal/kube/lead",
 	"pkg/admission",
 	"internal/inventory internal/decisionlog internal/server internal/kube/hosts",
 	"internal/gateway internal/kube/tell",

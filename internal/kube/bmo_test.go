@@ -1,4 +1,4 @@
-package find_test
+package kube_test
 
 import (
 	"strings"
@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // bmo is BMO with this in its container, beside the ConfigMaps ironic and more; nil: there is none.
-func bmo(t *testing.T, container string, ironic, more map[string]string, others ...client.Object) find.BMO {
+func bmo(t *testing.T, container string, ironic, more map[string]string, others ...client.Object) kube.BMO {
 	t.Helper()
 	d := &appsv1.Deployment{}
 	err := yaml.Unmarshal([]byte(`{metadata: {name: manager, namespace: bmo}, spec: {template: {spec: {
@@ -32,7 +32,7 @@ func bmo(t *testing.T, container string, ironic, more map[string]string, others 
 			others = append(others, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "bmo", Name: name}, Data: data})
 		}
 	}
-	return find.BMO{
+	return kube.BMO{
 		Client: serving(t, others...), Namespace: "bmo", Deployment: "manager",
 		Own: func(endpoint string) bool { return strings.Contains(endpoint, ":6390") },
 	}

@@ -1,12 +1,4 @@
-// Package access asks a Kubernetes API server who the holder of a bearer token is and what they may do, so that rights to
-// our HTTP API are given by RBAC like any others.
-//
-//	token ──> TokenReview ─────────> user, groups        (401 where there is none)
-//	user, verb, path ──> SubjectAccessReview ──> allowed (403 where not)
-//
-// Rights are those of non-resource URLs. Answers are kept for a while, within bounds; tokens are kept as their SHA-256 only
-// and never logged. Whatever cannot be found out is an error and not a yes.
-package access
+package kube
 
 import (
 	"context"
@@ -46,8 +38,15 @@ const (
 
 var errBusy = errors.New("the API server is spared: too many tokens that are new")
 
-// Checker finds out who may do what. Make one with New. It is safe for concurrent use and runs nothing in the background
-// but requests, each within 5 s.
+// Checker asks the API server who the holder of a bearer token is and what they may do, so that rights to our HTTP API are
+// given by RBAC like any others.
+//
+//	token ──> TokenReview ─────────> user, groups        (401 where there is none)
+//	user, verb, path ──> SubjectAccessReview ──> allowed (403 where not)
+//
+// Rights are those of non-resource URLs. Answers are kept for a while, within bounds; tokens are kept as their SHA-256 only
+// and never logged. Whatever cannot be found out is an error and not a yes. Make one with NewChecker. It is safe for
+// concurrent use and runs nothing in the background but requests, each within 5 s.
 type Checker struct {
 	client  client.Client
 	log     *slog.Logger
@@ -63,9 +62,9 @@ type Checker struct {
 	sources *cache.LRUExpireCache // *rate.Limiter by address
 }
 
-// New returns a Checker. c is somebody who may create TokenReviews and SubjectAccessReviews (system:auth-delegator).
+// NewChecker returns a Checker. c is somebody who may create TokenReviews and SubjectAccessReviews (system:auth-delegator).
 // Nothing is sent yet.
-func New(c client.Client, log *slog.Logger) *Checker {
+func NewChecker(c client.Client, log *slog.Logger) *Checker {
 	return &Checker{
 		client: c, log: log, trouble: logging.Rare{Gap: time.Minute}, all: rate.NewLimiter(byAll, byAllAtOnce),
 		users: cache.NewLRUExpireCache(maxKept), good: cache.NewLRUExpireCache(maxKept),

@@ -1,4 +1,4 @@
-package workload_test
+package kube_test
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
@@ -88,13 +88,13 @@ func TestWhatGivesNoClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := management(t, row.refused, row.kubeconfig)
-			if c, err := workload.New(m, "it").Client(t.Context(), blue); c != nil || err == nil || !strings.Contains(err.Error(), row.want) {
+			if c, err := kube.NewClusters(m, "it").Client(t.Context(), blue); c != nil || err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v, want %s", err, row.want)
 			}
 		})
 	}
 	m := management(t, forbidden, "")
-	if c, err := workload.New(m, "it").Client(t.Context(), disruption.Key{}); err != nil || c == nil {
+	if c, err := kube.NewClusters(m, "it").Client(t.Context(), disruption.Key{}); err != nil || c == nil {
 		t.Errorf("the own cluster: %v, %v", c, err)
 	}
 }
@@ -110,7 +110,7 @@ func TestCredentialsAreFollowed(t *testing.T) {
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	m := management(t, nil, "")
-	clusters := workload.New(m, "it")
+	clusters := kube.NewClusters(m, "it")
 	made := map[client.Client]bool{}
 	for _, token := range []string{"old", "new"} {
 		hold(t, m, kubeconfig(server.URL, fmt.Sprintf(", certificate-authority-data: %q", base64.StdEncoding.EncodeToString(authority)), "token: "+token))

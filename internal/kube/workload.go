@@ -1,6 +1,4 @@
-// Package workload has the clients of the clusters that hosts are nodes of. It reaches a workload cluster as Cluster
-// API does: by the kubeconfig in the Secret CLUSTER-kubeconfig, in the namespace of its Cluster.
-package workload
+package kube
 
 import (
 	"context"
@@ -19,11 +17,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// dialTimeout bounds how long a connection takes. kube.NewClient bounds each request.
+// dialTimeout bounds how long a connection takes. NewClient bounds each request.
 const dialTimeout = 5 * time.Second
 
 var (
@@ -31,7 +28,8 @@ var (
 	errRefused = errors.New("a kubeconfig in a Secret may neither run programs nor name files")
 )
 
-// Clusters has a client for each cluster. It is safe for concurrent use.
+// Clusters has the clients of the clusters that hosts are nodes of. It reaches a workload cluster as Cluster API does: by
+// the kubeconfig in the Secret CLUSTER-kubeconfig, in the namespace of its Cluster. It is safe for concurrent use.
 type Clusters struct {
 	own       client.Client
 	userAgent string
@@ -50,8 +48,8 @@ type connection struct {
 // keptFor is how long the client of a cluster is kept that nobody asks for.
 const keptFor = time.Hour
 
-// New returns Clusters that read Secrets by the client of the throttle's own cluster. Other clusters are told the user agent.
-func New(own client.Client, userAgent string) *Clusters {
+// NewClusters returns Clusters that read Secrets by the client of the throttle's own cluster. Other clusters are told the user agent.
+func NewClusters(own client.Client, userAgent string) *Clusters {
 	return &Clusters{own: own, userAgent: userAgent, all: map[disruption.Key]connection{}}
 }
 
@@ -108,7 +106,7 @@ func connect(kubeconfig []byte, userAgent string) (client.Client, error) {
 	if to.Proxy == nil {
 		to.Proxy = http.ProxyFromEnvironment // client-go keeps transports without it for ever, one for each renewal
 	}
-	return kube.NewClient(to)
+	return NewClient(to)
 }
 
 // config reads a kubeconfig. Whoever writes the Secret chooses the server and the credentials; to let them have

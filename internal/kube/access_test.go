@@ -1,4 +1,4 @@
-package access_test
+package kube_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/access"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 )
 
 var (
@@ -42,7 +42,7 @@ func (r *reviews) check(ctx context.Context, from netip.Addr, token, path string
 
 // reviews is an API server that answers reviews, after a second.
 type reviews struct {
-	*access.Checker
+	*kube.Checker
 	log strings.Builder
 
 	mu             sync.Mutex
@@ -87,7 +87,7 @@ func checks(t *testing.T, test func(*testing.T, *reviews)) {
 			rights: map[string]bool{"manager all get /v1/status": true},
 		}
 		c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{Create: r.create}).Build()
-		r.Checker = access.New(c, slog.New(slog.NewTextHandler(&r.log, nil)))
+		r.Checker = kube.NewChecker(c, slog.New(slog.NewTextHandler(&r.log, nil)))
 		test(t, r)
 	})
 }

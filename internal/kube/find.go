@@ -1,11 +1,4 @@
-// Package find finds Ironic in the cluster, and reads how BMO is set.
-//
-//	find.go  looks for Ironic again and again, and keeps what was found last; by the Ironic resource of
-//	         ironic-standalone-operator (IrSO)
-//	bmo.go   by BMO's Deployment; and how many workers BMO has
-//
-// Its rights are to get single objects by name. Nothing is listed or watched, and no credentials are written to a disk.
-package find
+package kube
 
 import (
 	"bytes"
@@ -27,12 +20,13 @@ import (
 )
 
 const (
-	gap      = 5 * time.Second // between two looks
-	timeout  = 8 * time.Second // of one look
-	maxFault = 300             // bytes of a text that the cluster writes
+	lookGap     = 5 * time.Second // between two looks
+	lookTimeout = 8 * time.Second // of one look
+	maxFault    = 300             // bytes of a text that the cluster writes
 )
 
-// Finder knows where Ironic is. Make one with New; its methods are safe for concurrent use. A nil one has no URL and no fault.
+// Finder knows where Ironic is. It has the right to get single objects by name; nothing is listed or watched, and no
+// credentials are written to a disk. Make one with NewFinder; its methods are safe for concurrent use. A nil one has no URL and no fault.
 type Finder struct {
 	look   func(context.Context) (ironic.Access, error)
 	moved  func()
@@ -44,9 +38,9 @@ type Finder struct {
 	fault error         // of the last look
 }
 
-// New returns a Finder that looks by look, such as IrSO.Look or BMO.Look. moved is called when Ironic is elsewhere, before
+// NewFinder returns a Finder that looks by look, such as IrSO.Look or BMO.Look. moved is called when Ironic is elsewhere, before
 // anybody is led there. It sends nothing yet.
-func New(look func(context.Context) (ironic.Access, error), moved func(), log *slog.Logger) *Finder {
+func NewFinder(look func(context.Context) (ironic.Access, error), moved func(), log *slog.Logger) *Finder {
 	return &Finder{look: look, moved: moved, log: log, looked: make(chan struct{})}
 }
 
@@ -54,7 +48,7 @@ func New(look func(context.Context) (ironic.Access, error), moved func(), log *s
 func (f *Finder) Run(ctx context.Context) error {
 	first := sync.OnceFunc(func() { close(f.looked) })
 	for ctx.Err() == nil {
-		bounded, cancel := context.WithTimeout(ctx, timeout)
+		bounded, cancel := context.WithTimeout(ctx, lookTimeout)
 		now, err := f.look(bounded)
 		cancel()
 		if ctx.Err() == nil { // else it is no fault of theirs
@@ -63,7 +57,7 @@ func (f *Finder) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(gap):
+		case <-time.After(lookGap):
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package find
+package kube
 
 import (
 	"cmp"
@@ -140,8 +140,8 @@ func (c *container) secretAt(folder string) string {
 	return ""
 }
 
-// Reason is that of an Event on the Deployment about the workers.
-const Reason = "TooManyWorkers"
+// ReasonWorkers is that of an Event on the Deployment about the workers.
+const ReasonWorkers = "TooManyWorkers"
 
 // Workers reads how many workers BMO has, as BMO finds that: its flag, its variable; 0 where neither says. on is the Deployment.
 func (b BMO) Workers(ctx context.Context) (o api.Operator, on corev1.ObjectReference, err error) {

@@ -1,4 +1,4 @@
-package claim_test
+package kube_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
@@ -44,13 +44,13 @@ func noFault() error { return nil }
 
 // process is one that keeps the holds.
 type process struct {
-	claim.ConfigMap
+	kube.ConfigMap
 	leads bool
 }
 
 func (s *server) process(name string) *process {
 	p := &process{leads: true}
-	p.ConfigMap = claim.ConfigMap{Client: s, Namespace: "metal3", Name: "holds", Identity: name, Leading: func() bool { return p.leads }}
+	p.ConfigMap = kube.ConfigMap{Client: s, Namespace: "metal3", Name: "holds", Identity: name, Leading: func() bool { return p.leads }}
 	return p
 }
 

@@ -1,4 +1,4 @@
-package find_test
+package kube_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -90,7 +90,7 @@ func TestIronicAsIrSOSaysIt(t *testing.T) {
 		"nothing":        {of("auth", "cert", metav1.ConditionTrue), ""},
 	} {
 		c := serving(t, row.resource, auth, cert, secret("metal3", "empty", nil), secret("metal3", "nopem", map[string]string{"tls.crt": "x"}))
-		found, err := find.IrSO{Client: c, Namespace: "metal3", Name: "ironic"}.Look(t.Context())
+		found, err := kube.IrSO{Client: c, Namespace: "metal3", Name: "ironic"}.Look(t.Context())
 		want := ironic.Access{Address: "ironic.metal3.svc:443", TLS: true, User: "ironic", Password: "sesame", CA: found.CA}
 		switch {
 		case row.want == "" && (err != nil || found != want || found.CA == nil):

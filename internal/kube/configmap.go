@@ -1,5 +1,4 @@
-// Package claim keeps the value of a store.Store in a ConfigMap, for several replicas of which one leads (docs/replicas.md).
-package claim
+package kube
 
 import (
 	"context"
@@ -13,7 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
-// ConfigMap is a store.Store in one ConfigMap. It needs get and update by name, and create where it may be missing.
+// ConfigMap is a store.Store in one ConfigMap, for several replicas of which one leads (docs/replicas.md). It needs get and update by name, and create where it may be missing.
 //
 // An annotation names the process that has written last. Load writes it, if only to put its own name there: from then on each
 // write of an earlier leader meets a newer resourceVersion and another name, and is given up. A newer resourceVersion under our
