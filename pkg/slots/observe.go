@@ -181,7 +181,7 @@ func (l *Ledger) seenIdle(h *Host, unseen bool) {
 	at := h.Seen.At
 	switch {
 	case h.Seen.Seq <= s.seq || !l.mayEnd(h):
-	case s.Phase == Leased && s.Op != "" && l.reached(h):
+	case s.Phase == Leased && l.reached(h):
 		l.end(h, Finished)
 	case s.Phase == Leased && at.Sub(s.yesAt) >= l.cfg.LeaseTTL:
 		l.end(h, Unused)
