@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -64,14 +63,13 @@ func (s *Set) tick(c *circuit) {
 // refusal is the first reason in list not to allow a start, nil for none.
 func (s *Set) refusal(list []*circuit) error {
 	for _, c := range list {
-		wait, why := c.reopens.Sub(s.now), c.why
+		wait := c.reopens.Sub(s.now)
 		if c.state == HalfOpen && len(c.probes) >= c.cfg.HalfOpenMaxRequests {
 			wait = probePatience*c.cfg.RecoveryTimeout - s.now.Sub(c.probes[0].since)
-			why = fmt.Sprintf("%d of %d probes are running; it opened after %s", len(c.probes), c.cfg.HalfOpenMaxRequests, c.why)
 		} else if c.state != Open {
 			continue
 		}
-		return &CircuitBreakerError{Scope: c.scope, State: c.state, Message: why, TimeToWait: wait, ByHand: c.tripped}
+		return &CircuitBreakerError{Scope: c.scope, State: c.state, Message: c.why, TimeToWait: wait, ByHand: c.tripped}
 	}
 	for _, c := range list {
 		if n, limit := len(c.starts), c.cfg.RateLimitPerMinute; limit > 0 && n >= limit {
