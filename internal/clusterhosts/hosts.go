@@ -44,7 +44,7 @@ func New(now func() time.Time, log *slog.Logger) *Hosts {
 	return &Hosts{now: now, log: log, changed: make(chan struct{}, 1), asked: map[string]time.Duration{}}
 }
 
-// Find returns the host that is asked about. Its node decides where the name leads to none
+// Find returns the host that is asked about, never one of another node. Its node decides where the name leads to none
 // or to the host of another node: a host that was moved has left its name on its node.
 func (h *Hosts) Find(namespace, name, nodeUUID string) (host hosts.Host, ok bool) {
 	if namespace != "" && name != "" {
@@ -55,11 +55,9 @@ func (h *Hosts) Find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 	}
 	// A host of a namespace that cannot be read may be there all the same.
 	if nodeUUID != "" && (namespace == "" || name == "" || h.Directory.Knows(namespace)) {
-		if of, found := h.Directory.ByNode(nodeUUID); found {
-			return of, true
-		}
+		return h.Directory.ByNode(nodeUUID)
 	}
-	return host, ok
+	return hosts.Host{}, false
 }
 
 // Host implements admission.Hosts.

@@ -51,8 +51,8 @@ func TestAMovedHostIsFoundByItsNode(t *testing.T) {
 		{"ns-01", "new", moved, "ns-02/lab"},
 		{"ns-01", "new", strings.ToUpper(other), "ns-01/new"},
 		{"ns-01", "new", "", "ns-01/new"},
-		{"ns-01", "new", unknown, "ns-01/new"}, // as before: the decision sees that it is another
-		{"ns-01", "raw", moved, "ns-01/raw"},   // it may be about to get that node
+		{"ns-01", "new", unknown, "/"},       // it is another one
+		{"ns-01", "raw", moved, "ns-01/raw"}, // it may be about to get that node
 		{"", "lab", moved, "ns-02/lab"},
 		{"theirs", "lab", moved, "/"}, // that namespace cannot be read: it is there, perhaps
 		{"ns-01", "lab", unknown, "/"},

@@ -13,7 +13,7 @@ import (
 // once, from memory, and takes no lock that is held across a call of the Controller.
 type Hosts interface {
 	// Host finds it by namespace and name where both are given, and by the node's UUID where these lead to no host, or to
-	// that of another node.
+	// that of another node; never one of another node.
 	Host(namespace, name, nodeUUID string) (Host, bool)
 }
 
@@ -95,9 +95,7 @@ func (c *Controller) hostOf(ask api.Ask) (h Host, ok bool) {
 		}
 	}
 	h, ok = c.cfg.Hosts.Host(namespace, name, ask.NodeUUID)
-	another := ask.UID != "" && h.UID != ask.UID ||
-		ask.NodeUUID != "" && h.NodeUUID != "" && !strings.EqualFold(ask.NodeUUID, h.NodeUUID)
-	if !ok || another {
+	if !ok || ask.UID != "" && h.UID != ask.UID {
 		return Host{}, false
 	}
 	return h, true

@@ -105,7 +105,7 @@ func (s *stage) Host(namespace, name, uuid string) (found admission.Host, ok boo
 			return h, true
 		}
 	}
-	return found, ok
+	return admission.Host{}, false
 }
 
 // all carries out lines with ";" between them, and returns the result of the last one.

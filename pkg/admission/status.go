@@ -14,7 +14,6 @@ import (
 func (c *Controller) Status(now time.Time) api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ledger.Tick(now)
 	s := api.Status{
 		Mode: string(c.cfg.Mode), Now: now, View: c.ledger.View(now), Slots: c.ledger.Occupancy(now),
 		Totals: c.ledger.Totals(), Asks: c.asks.counts(), Refusals: c.refusals.counts(), Turns: c.showTurns(now),
