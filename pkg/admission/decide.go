@@ -140,11 +140,11 @@ func (c *Controller) gather(now time.Time, q question, dry bool) facts {
 	return f
 }
 
-// goesOn reports whether the host holds its slot for a deprovision and wants to start what follows: its slot is no way
-// round holds and breakers.
+// goesOn reports whether the host holds its slot for a deprovision, or for work that is over and nobody here has asked
+// for, and wants to start what follows: its slot is no way round holds, and that of a deprovision none round breakers.
 func goesOn(h *slots.Host, op api.Op) bool {
 	follows := op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision
-	return follows && h.Slot != nil && h.Slot.Op == api.OpDeprovision
+	return follows && h.Slot != nil && (h.Slot.Op == api.OpDeprovision || h.Slot.Op == "" && h.Lingers())
 }
 
 // enqueue gives the host its place in line, which is a part of the answer, or takes it out of the line.

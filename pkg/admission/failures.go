@@ -111,6 +111,9 @@ func (p *policy) judge(now time.Time, f *facts) {
 		return
 	}
 	h := f.host
+	if f.standing == slots.Held && h.Slot.Op == "" {
+		return // it may be in the middle of its deployment, which only a hold of its own shows not to be so
+	}
 	// Where failures stop a part of all hosts, one that Ironic has not shown cannot be judged.
 	partly := p.paused > 0 || len(p.shut) > 1 || len(p.shut) == 1 && !p.shut[wholeIronic]
 	f.unplaced = !h.Known() && partly
