@@ -21,6 +21,9 @@ var clusters = []situation{
 		cluster a; cluster b; cluster c; ironic a available; ask a provision => granted
 		ask b provision; ask c provision => full queue=b,c
 		cluster b gone; cluster a gone => queue=c 1/1`},
+	{"so does one that asked before the cluster showed it, not one with another node", "limit=1 cluster", `
+		ironic a available; ask a provision; ask b provision; ask c provision node=c2 => full queue=b,c
+		cluster b; cluster c; cluster b gone; cluster c gone                          => queue=c`},
 	{"an old host of the same name takes no new one with it", "limit=1 cluster", `
 		ironic a available; ask a provision; cluster b uid=old; ask b provision uid=new name => full queue=b
 		cluster b gone                => queue=b`},

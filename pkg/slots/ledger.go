@@ -87,9 +87,6 @@ func (l *Ledger) Configure(now time.Time, cfg Config) error {
 // atWork gives a slot to h, which was found at work.
 func (l *Ledger) atWork(h *Host, from Origin) {
 	h.Slot = &Slot{Origin: from, Since: l.now, Phase: Working, seq: h.Seen.Seq, busySeq: h.Seen.Seq}
-	if h.work != nil {
-		h.Slot.did = h.work.as.Work()
-	}
 	l.update(h)
 	l.events.SlotBegan(l.now, h)
 }
