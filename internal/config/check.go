@@ -49,6 +49,7 @@ func (l *loader) check() {
 	l.must(!leadsTo(to.Endpoint, gateway) || to.Name != "" && on, "must name Ironic itself, and this is the gateway: %s; "+
 		"only BMO's IRONIC_ENDPOINT names the gateway", "ironicEndpoint", "gatewayListenAddress")
 	l.must(c.Leases.TTL >= 2*c.View.PollInterval, "must be at least 2 x %s", "leaseTtl", "pollInterval")
+	l.must(c.Leases.TTL >= c.Leases.Linger, "must be at least %s", "leaseTtl", "linger")
 	most := slices.Max(append(slices.Collect(maps.Values(c.Limits.Pools)), 0))
 	l.must(most <= c.Limits.Total, "must have no group above %s", "poolLimits", "maxConcurrentProvisioningHosts")
 	l.must(c.Limits.Pools["virtual-media"] == 0, "must not name virtual-media: it has a setting of its own, "+

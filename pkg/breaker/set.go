@@ -42,7 +42,7 @@ func New(base Config, kinds map[string]Config, onChange func(Event)) (*Set, erro
 }
 
 // Configure changes the settings of all scopes, as New takes them: all, or nothing with an error. Starts, failures and
-// permits stay, and what is OPEN ends when it would have.
+// permits stay. What failures have opened stays OPEN for its new time, counted from its opening.
 func (s *Set) Configure(base Config, kinds map[string]Config) error {
 	errs := []error{base.Validate()}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -55,7 +55,9 @@ func (s *Set) Configure(base Config, kinds map[string]Config) error {
 	}
 	s.base, s.kinds = base, maps.Clone(kinds)
 	for _, c := range s.inOrder {
-		c.cfg = s.config(c.scope)
+		if c.cfg = s.config(c.scope); c.state == Open && !c.tripped {
+			c.reopens = c.opened.Add(c.cfg.RecoveryTimeout)
+		}
 	}
 	return nil
 }
