@@ -182,6 +182,9 @@ func (f follow) WorkEnded(now time.Time, e slots.Ending) {
 	switch kind, ok := holdKinds[e.Work]; e.Result {
 	case slots.Gone:
 		p.book.Gone(h.UUID)
+		if e.State != "" {
+			f.c.order.Leave(h) // else it may wait for its node to be enrolled
+		}
 		return
 	case slots.Succeeded:
 		if ok || e.State == ironic.Active {

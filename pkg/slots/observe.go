@@ -248,13 +248,14 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 	if h == nil || o.Mark.Seq <= h.Seen.Seq {
 		return // another node has taken the name, or a newer observation is known
 	}
+	last := h.State()
 	h.Seen, h.Node, h.Works, h.busy = o.Mark, nil, false, false
 	h.fetched, h.wanted, h.cleansUp = l.now, false, time.Time{}
 	l.place(h)
 	switch s := h.Slot; {
 	case s == nil:
 		if h.UUID != "" {
-			l.nodeGone(h)
+			l.nodeGone(h, last)
 		}
 	case !l.mayEnd(h):
 	case h.UUID == "": // it is not in Ironic yet
@@ -264,15 +265,16 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 	default:
 		if h.missing++; h.missing >= 2 && (!s.nameOnly || o.Mark.At.Sub(s.yesAt) >= l.cfg.LeaseTTL) {
 			l.end(h, Vanished)
-			l.nodeGone(h)
+			l.nodeGone(h, last)
 		}
 	}
 	l.update(h)
 }
 
 // nodeGone forgets what h's node did, as Ironic does not have it any more. Its name may get another node.
-func (l *Ledger) nodeGone(h *Host) {
-	l.events.WorkEnded(l.now, Ending{Host: h, Result: Gone})
+// last is the state in which Ironic has shown it, "" if it has not.
+func (l *Ledger) nodeGone(h *Host, last ironic.State) {
+	l.events.WorkEnded(l.now, Ending{Host: h, Result: Gone, State: last})
 	h.work, h.failed, h.everYes, h.yesSeq, h.named = nil, stamp{}, false, 0, false
 	h.Failures, h.failedAt, h.inspected = 0, "", time.Time{}
 	l.unname(h)
