@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -143,8 +144,10 @@ func (w *world) act(h *host, r *replica, y yes) {
 			return
 		}
 		w.look(h, n)
-		// Work of before that has ended well has used the yes up; of work that has failed the yes was for no other.
-		if target, ok := h.next(n.State); ok && !h.reached(n.State) && !(y.atWork && n.State.Failed()) {
+		// Work of before that has ended well has used the yes up, also if others have started it; of work that has failed the
+		// yes was for no other.
+		spent := n.State.Failed() || slices.Contains(courses[y.op].goal, n.State)
+		if target, ok := h.next(n.State); ok && !h.reached(n.State) && !(y.atWork && spent) {
 			h.reason = y.reason
 			w.put(h, h.uuid, target, true)
 		}

@@ -173,7 +173,7 @@ func (w *world) startLaw(r *replica, h *host) {
 }
 
 // closedLaw: a breaker that somebody has tripped closes when a host that it let try was provisioned since, before its try
-// lost its place to another.
+// lost its place to another. Who was cut off and never saw the host at work knows of no try.
 func (w *world) closedLaw(r *replica, b api.Breaker) {
 	if b.State != "HALF_OPEN" || !b.Tripped || b.Scope != "ironic" {
 		return
@@ -181,7 +181,7 @@ func (w *world) closedLaw(r *replica, b api.Breaker) {
 	since, patience := w.at-r.clock().Sub(b.LastStateChange), 4*r.settings.Breakers.Ironic.RecoveryTimeout-time.Minute
 	for _, h := range w.hosts {
 		tried := h.granted > since && h.begins > h.granted && h.rested > h.begins && h.rested < h.granted+patience
-		if tried && h.lawful && !h.excused && !h.exempt && h.done() && h.script[len(h.script)-1] == api.OpProvision {
+		if tried && r.saw[h.uuid] > h.begins && h.lawful && !h.excused && !h.exempt && h.done() && h.script[len(h.script)-1] == api.OpProvision {
 			w.failf("the breaker %s is HALF_OPEN, and host %d has started and done well since", b.Scope, h.n)
 		}
 	}

@@ -37,9 +37,10 @@ type replica struct {
 	settings admission.Config // that it has read
 	saving   bool
 
-	starts    []time.Duration // of hosts, in its present life
-	grantedAt time.Duration   // when it last gave a slot
-	parts     int             // by how many slots one tenant is ahead while both ask
+	starts    []time.Duration          // of hosts, in its present life
+	saw       map[string]time.Duration // by UUID: when the last poll began that showed the node at work
+	grantedAt time.Duration            // when it last gave a slot
+	parts     int                      // by how many slots one tenant is ahead while both ask
 }
 
 func (w *world) newReplica(n int) {
@@ -92,7 +93,7 @@ func (r *replica) boot() {
 	r.up, r.begun, r.term, r.paused, r.saving = true, false, 0, 0, false
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
 	r.settings = w.cfg // it may have missed a reload
-	r.starts, r.parts = nil, 0
+	r.starts, r.saw, r.parts = nil, map[string]time.Duration{}, 0
 	cfg := w.cfg
 	cfg.Leading, cfg.Notify, cfg.NotifyFailures = r.mayStart, r.noticed, r.failed
 	var err error
@@ -212,7 +213,16 @@ func (r *replica) request(s virtual.Stage, _ int, then func()) {
 	})
 }
 
-func (r *replica) observed(ironic.Observation) {
+func (r *replica) observed(o ironic.Observation) {
+	began := r.world.at - r.clock().Sub(o.Mark.At)
+	for _, f := range o.Fetched {
+		o.Nodes = append(o.Nodes, f.Node)
+	}
+	for _, n := range o.Nodes {
+		if working(n) {
+			r.saw[n.UUID] = began
+		}
+	}
 	r.world.twoLead()
 	r.save()
 	r.again()

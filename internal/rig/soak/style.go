@@ -67,7 +67,9 @@ func (d dice) between(a, b time.Duration) time.Duration {
 
 func newStyle(d dice) style {
 	s := style{
-		faults: map[fault]bool{}, replicas: 1, hosts: 3 + d.IntN(7), length: d.between(8*time.Minute, 24*time.Minute), page: 1000,
+		faults: map[fault]bool{}, replicas: 1, page: 1000,
+		hosts:  3 + d.IntN(12), // with fewer, tenants seldom wait for each other
+		length: d.between(8*time.Minute, 24*time.Minute),
 	}
 	if d.chance(.6) {
 		s.replicas = 2 + d.IntN(2)

@@ -109,7 +109,7 @@ func (w *world) partsLaw(r *replica, h *host) {
 	if r.parts++; h.namespace == "red" {
 		r.parts -= 2
 	}
-	if most := 12; max(r.parts, -r.parts) > most {
+	if most := 10; max(r.parts, -r.parts) > most {
 		w.failf("one tenant got %d slots more than the other while both asked", max(r.parts, -r.parts))
 	}
 }
