@@ -30,6 +30,11 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 			h.refused = refusal{r.identity, w.at, q, a.Reason, a.Position}
 		}
 	}
+	w.wordsLaw(h, a)
+}
+
+// wordsLaw: an answer says what it means.
+func (w *world) wordsLaw(h *host, a api.Answer) {
 	switch {
 	case a.Ready != a.Reason.Yes():
 		w.failf("host %d is told %s, and yes is %v", h.n, a.Reason, a.Ready)

@@ -53,7 +53,7 @@ func (w *world) left() (names string) {
 func (w *world) leaks() {
 	leads := 0
 	for _, r := range w.replicas {
-		if !r.up || !r.begun {
+		if !r.begun {
 			continue
 		}
 		leads++

@@ -115,11 +115,10 @@ func (w *world) grant(r *replica, h *host) {
 	if s.Total.Limit > r.settings.Slots.Total {
 		w.failf("the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
 	}
-	if h.planned {
-		w.Tally["slots given to planned work"]++
-		w.plannedLaw(r, h)
-	}
-	w.startLaw(r, h)
+	w.plannedLaw(r, h)
+	w.viewLaw(r, h)
+	w.openLaw(r, h)
+	w.rateLaw(r, h)
 	w.twoLead()
 }
 
@@ -127,7 +126,7 @@ func (w *world) grant(r *replica, h *host) {
 func (w *world) twoLead() {
 	n := 0
 	for _, r := range w.replicas {
-		if r.up && r.mayStart() {
+		if r.mayStart() {
 			n++
 		}
 	}
@@ -138,20 +137,27 @@ func (w *world) twoLead() {
 
 // plannedLaw: planned work gets no slot while another host is known to wait for one.
 func (w *world) plannedLaw(r *replica, planned *host) {
+	if !planned.planned {
+		return
+	}
+	w.Tally["slots given to planned work"]++
 	for _, h := range w.hosts {
-		if f := h.refused; h != planned && !planned.virtual && !h.planned && !h.virtual && h.exists && f.by(r, 5*time.Minute) {
+		if f := h.refused; !planned.virtual && !h.planned && !h.virtual && h.exists && f.by(r, 5*time.Minute) {
 			w.failf("planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
 		}
 	}
 }
 
-// startLaw looks at what must hold whenever r lets a host start, whatever its turn is.
-func (w *world) startLaw(r *replica, h *host) {
-	now := r.clock()
-	if age, most := r.c.View(now).AgeSeconds, 4*r.settings.Slots.MaxStale.Seconds(); age < 0 || age > most {
+// viewLaw: nobody starts on a view of Ironic that is too old.
+func (w *world) viewLaw(r *replica, h *host) {
+	if age, most := r.c.View(r.clock()).AgeSeconds, 4*r.settings.Slots.MaxStale.Seconds(); age < 0 || age > most {
 		w.failf("host %d has a slot, and Ironic was seen %.0f s ago, at most %.0f are allowed", h.n, age, most)
 	}
-	for _, b := range r.c.Breakers(now).Breakers {
+}
+
+// openLaw: nobody starts while the breaker of all of Ironic is open, and no more hosts probe a breaker than may.
+func (w *world) openLaw(r *replica, h *host) {
+	for _, b := range r.c.Breakers(r.clock()).Breakers {
 		if b.Scope == "ironic" && b.State == "OPEN" {
 			w.failf("host %d has a slot for %s, and the breaker of all of Ironic is OPEN", h.n, h.op())
 		}
@@ -159,7 +165,10 @@ func (w *world) startLaw(r *replica, h *host) {
 			w.failf("%d hosts probe the breaker %s, %d may", b.Probes, b.Scope, b.ProbeLimit)
 		}
 	}
-	// No more hosts start in a minute, by a clock that is wrong, than may. What starts a deletion does not count.
+}
+
+// rateLaw: no more hosts start in a minute, by a clock that is wrong, than may. What starts a deletion does not count.
+func (w *world) rateLaw(r *replica, h *host) {
 	n := 0
 	r.starts = append(r.starts, w.at)
 	for _, at := range r.starts {
@@ -181,7 +190,8 @@ func (w *world) closedLaw(r *replica, b api.Breaker) {
 	since, patience := w.at-r.clock().Sub(b.LastStateChange), 4*r.settings.Breakers.Ironic.RecoveryTimeout-time.Minute
 	for _, h := range w.hosts {
 		tried := h.granted > since && h.begins > h.granted && h.rested > h.begins && h.rested < h.granted+patience
-		if tried && r.saw[h.uuid] > h.begins && h.lawful && !h.excused && !h.exempt && h.done() && h.script[len(h.script)-1] == api.OpProvision {
+		provisioned := h.done() && h.at > 0 && h.script[h.at-1] == api.OpProvision
+		if tried && provisioned && r.saw[h.uuid] > h.begins && h.lawful && !h.excused && !h.exempt {
 			w.failf("the breaker %s is HALF_OPEN, and host %d has started and done well since", b.Scope, h.n)
 		}
 	}

@@ -33,7 +33,7 @@ type replica struct {
 	fence    *lead.Fence      // nil: it is alone
 	term     int              // of the Lease, 0: in none
 	renewed  time.Time        // when the latest renewal was confirmed
-	begun    bool             // it decides, as far as its Lease goes
+	begun    bool             // its present process decides, as far as its Lease goes
 	settings admission.Config // that it has read
 	saving   bool
 
@@ -46,7 +46,7 @@ type replica struct {
 func (w *world) newReplica(n int) {
 	r := &replica{world: w, n: n, rate: 1}
 	if w.style.has(skew) {
-		r.ahead = r.world.between(-w.style.skew, w.style.skew)
+		r.ahead = w.between(-w.style.skew, w.style.skew)
 		r.rate = 1 + (w.Float64()-.5)*4e-3 // far more than any clock's
 	}
 	w.replicas = append(w.replicas, r)
@@ -111,7 +111,7 @@ func (r *replica) boot() {
 		return
 	}
 	r.fence = lead.NewFence(renewDeadline)
-	r.after(r.world.between(0, time.Second), r.elect)
+	r.after(w.between(0, time.Second), r.elect)
 }
 
 // mayStart is what the decision asks before each yes.
@@ -150,10 +150,10 @@ func (r *replica) die(why string) {
 		}
 	}
 	away := 20 * time.Second
-	if r.world.chance(.5) {
+	if w.chance(.5) {
 		away = time.Second
 	}
-	r.start(r.world.between(0, away))
+	r.start(w.between(0, away))
 }
 
 // reload takes the settings as they are now.
@@ -186,10 +186,8 @@ const newest = 6
 
 // poll begins a poll, and the next one when this one is over.
 func (r *replica) poll() {
-	if r.begun {
-		r.slow = r.world.wrong(slowPolls, .3)
-		r.polls.Begin()
-	}
+	r.slow = r.world.wrong(slowPolls, .3)
+	r.polls.Begin()
 }
 
 // request lets a poll go on when a request has been answered, or ends it where it was not. Lists and fetches take their
@@ -214,14 +212,16 @@ func (r *replica) request(s virtual.Stage, _ int, then func()) {
 }
 
 func (r *replica) observed(o ironic.Observation) {
-	began := r.world.at - r.clock().Sub(o.Mark.At)
-	for _, f := range o.Fetched {
-		o.Nodes = append(o.Nodes, f.Node)
+	see := func(n ironic.Node) {
+		if working(n) {
+			r.saw[n.UUID] = r.world.at - r.clock().Sub(o.Mark.At)
+		}
 	}
 	for _, n := range o.Nodes {
-		if working(n) {
-			r.saw[n.UUID] = began
-		}
+		see(n)
+	}
+	for _, f := range o.Fetched {
+		see(f.Node)
 	}
 	r.world.twoLead()
 	r.save()

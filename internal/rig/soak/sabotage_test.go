@@ -3,7 +3,6 @@ package soak
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +61,8 @@ func build(t *testing.T, file, text string) (binary string) {
 		}
 	}
 	binary = filepath.Join(dir, "soak.test")
-	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, "."}
+	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return binary
@@ -78,7 +78,7 @@ func search(t *testing.T, binary string, histories int) (law string) {
 		return ""
 	}
 	if law = brokenLine.FindString(string(out)); law == "" {
-		t.Fatal(fmt.Errorf("%w: %s", err, out))
+		t.Fatalf("%v: %s", err, out)
 	}
 	return law
 }

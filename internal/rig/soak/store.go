@@ -1,8 +1,6 @@
 package soak
 
-import (
-	"time"
-)
+import "time"
 
 // lease is the Lease in the API server.
 type lease struct {
@@ -45,7 +43,7 @@ func (r *replica) elect() {
 	}
 	next := retryPeriod
 	if asked == 0 {
-		next = r.world.between(retryPeriod, 2*retryPeriod)
+		next = w.between(retryPeriod, 2*retryPeriod)
 	}
 	term, served := 0, false
 	w.after(takes/2, func() { // the request is on its way, whatever becomes of who sent it
@@ -103,7 +101,7 @@ func (r *replica) write(put func()) bool {
 
 // save replaces the value where holds have changed, as internal/store does after each poll and every few seconds.
 func (r *replica) save() {
-	if r.c.UnsavedHolds() == 0 || r.saving || !r.begun {
+	if r.c.UnsavedHolds() == 0 || r.saving {
 		return
 	}
 	records, revision := r.c.HoldRecords(r.clock())

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -23,11 +24,18 @@ func (f *refusal) by(r *replica, ago time.Duration) bool {
 // failing is the number of errors from which a host is failing.
 const failing = 2
 
+// common reports whether h takes the slots of all, and no other limit counts.
+func (r *replica) common(h *host) bool {
+	return !h.planned && !h.virtual && len(r.settings.Slots.Groups) == 0
+}
+
 // plain reports whether nothing but the slots of all and the turns of tenants can have decided about h: it has never failed,
 // and no other limit counts for it.
-func (r *replica) plain(h *host) bool {
-	l := r.settings.Slots.Limits
-	return h.errors == 0 && h.fails == 0 && !h.planned && !h.virtual && len(l.Groups) == 0
+func (r *replica) plain(h *host) bool { return r.common(h) && h.errors == 0 && h.fails == 0 }
+
+// waits reports whether h is plain, and the present process of r has refused it, at most so long ago.
+func (r *replica) waits(h *host, ago time.Duration) bool {
+	return h.exists && r.plain(h) && h.refused.by(r, ago)
 }
 
 // turnLaw looks at a slot that h got from r, which had refused it like before.
@@ -44,7 +52,7 @@ func (w *world) turnLaw(r *replica, h *host, before refusal) {
 func (w *world) capLaw(r *replica, h *host) {
 	s := r.c.Status(r.clock()).Slots
 	h.asFailing = ""
-	if h.errors < failing || h.planned || h.virtual || len(r.settings.Slots.Groups) > 0 || h.op() == api.OpDeprovision {
+	if h.errors < failing || !r.common(h) || h.op() == api.OpDeprovision {
 		return
 	}
 	h.asFailing = r.identity
@@ -53,7 +61,7 @@ func (w *world) capLaw(r *replica, h *host) {
 		switch {
 		case x != h && x.asFailing == h.asFailing && holds(s, x):
 			holding++
-		case r.plain(x) && x.exists && x.refused.by(r, 8*time.Second) && x.refused.reason != api.ReasonFailingCap:
+		case r.waits(x, 8*time.Second) && x.refused.reason != api.ReasonFailingCap:
 			healthy++
 		}
 	}
@@ -65,12 +73,9 @@ func (w *world) capLaw(r *replica, h *host) {
 
 // holds reports whether h has a slot that counts.
 func holds(s api.SlotsView, h *host) bool {
-	for _, o := range s.Occupants {
-		if o.NodeUUID == h.uuid && (h.uuid != "" || o.Name == h.key()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Occupants, func(o api.Occupant) bool {
+		return o.NodeUUID == h.uuid && (h.uuid != "" || o.Name == h.key())
+	})
 }
 
 // firstLaw: a slot that has just come free is given to nobody who was told that others are before it, while the first asks.
@@ -80,7 +85,7 @@ func (w *world) firstLaw(r *replica, h *host, before refusal) {
 	}
 	for _, x := range w.hosts {
 		f := x.refused
-		if x == h || !x.exists || !r.plain(x) || f.position != 1 || f.reason != api.ReasonFull || !f.by(r, 2*time.Second) || r.grantedAt >= f.at {
+		if x == h || !r.waits(x, 2*time.Second) || f.position != 1 || f.reason != api.ReasonFull || r.grantedAt >= f.at {
 			continue
 		}
 		f.ask.DryRun = true
@@ -94,15 +99,12 @@ func (w *world) firstLaw(r *replica, h *host, before refusal) {
 // partsLaw: while hosts of both tenants ask for slots, the tenants get about as many: a slot costs its time, and at least half of
 // the mean.
 func (w *world) partsLaw(r *replica, h *host) {
-	others := func(of string) bool {
-		for _, x := range w.hosts {
-			if x != h && x.namespace == of && x.exists && r.plain(x) && x.refused.by(r, 15*time.Second) {
-				return true
-			}
-		}
-		return false
+	ask := func(tenant string) bool {
+		return slices.ContainsFunc(w.hosts, func(x *host) bool {
+			return x != h && x.namespace == tenant && r.waits(x, 15*time.Second)
+		})
 	}
-	if !others("red") || !others("blue") {
+	if !ask("red") || !ask("blue") {
 		r.parts = 0
 		return
 	}

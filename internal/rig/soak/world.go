@@ -148,7 +148,7 @@ func (w *world) node(ident string) (ironic.Node, bool) { return w.ironic.Node(w.
 
 // leader is the replica that leads, as far as clients can tell; nil: none.
 func (w *world) leader() *replica {
-	i := slices.IndexFunc(w.replicas, func(r *replica) bool { return r.up && r.begun && r.mayStart() })
+	i := slices.IndexFunc(w.replicas, (*replica).mayStart)
 	if i < 0 {
 		return nil
 	}
