@@ -5,32 +5,26 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// drift is how a host is not as it is wanted.
-type drift struct {
-	of    map[api.PlanMethod][]string // by the method that looks at it: its template or a field has changed; its labels do not match
-	since time.Time                   // when it was first seen, else the host's age
-}
+// drift is how a host is not as it is wanted, in sentences, by the method that looks at it: StaticDrift at its template and
+// fields, Drift at its labels.
+type drift map[api.PlanMethod][]string
 
 // evidence are all sentences.
 func (d drift) evidence() []string {
-	return slices.Concat(d.of[api.MethodStaticDrift], d.of[api.MethodDrift])
+	return slices.Concat(d[api.MethodStaticDrift], d[api.MethodDrift])
 }
 
 // driftOf compares what is wanted with what is known. What is not known is no drift, nor is what the next reboot brings.
 func driftOf(h *host) drift {
-	d := drift{of: map[api.PlanMethod][]string{}, since: h.DriftedSince}
-	if d.since.IsZero() {
-		d.since = h.Created
-	}
+	d := drift{}
 	add := func(by api.PlanMethod, format string, args ...any) {
-		d.of[by] = append(d.of[by], fmt.Sprintf(format, args...))
+		d[by] = append(d[by], fmt.Sprintf(format, args...))
 	}
 	m, q := h.Machine, h.pool
 	if m != nil && q != nil && m.Template != "" && q.Template != "" && m.Template != q.Template {

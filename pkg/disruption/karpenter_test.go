@@ -124,7 +124,7 @@ func TestKarpenter_Drift(t *testing.T) {
 		return func(l *lab) {
 			l.pod("c", 2, cpu)
 			l.s.Hosts[0].Machine.Template, l.s.Hosts[2].Machine.Template = "v1-b", "v1-b"
-			l.s.Hosts[0].DriftedSince, l.s.Hosts[2].DriftedSince = l.now.Add(-time.Hour), l.now.Add(-2*time.Hour)
+			l.s.Hosts[0].Machine.Created, l.s.Hosts[2].Machine.Created = l.now.Add(-time.Hour), l.now.Add(-2*time.Hour)
 		}
 	}
 	plans(t, func() *lab { l := used("1", "6"); l.host(); l.c.ConsolidateAfter = disruption.Never; return l }, []planRow{
@@ -144,7 +144,7 @@ func TestKarpenter_Drift(t *testing.T) {
 			l.c.ConsolidateAfter = disruption.Span(time.Second)
 			l.pod("c", 2, "8")
 		}, static},
-		{"one at a time, the earliest drift first", two("1"), "StaticDrift reprovision h-2"},
+		{"one at a time, the oldest Machine first", two("1"), "StaticDrift reprovision h-2"},
 		{"the next one where the first cannot go", two("8"), static},
 		{"a budget of 0 for drift", func(l *lab) {
 			hash("v1-b")(l)

@@ -82,7 +82,7 @@ func (l *lab) host() (*disruption.Host, *disruption.Node) {
 	l.s.Hosts = append(l.s.Hosts, disruption.Host{
 		Key: name("h"), State: "provisioned",
 		Consumer: "Metal3Machine " + name("m").String(), Price: watts(400),
-		Capacity: cpus("8"), Node: name("n").Name, Created: l.now.Add(-48 * time.Hour),
+		Capacity: cpus("8"), Node: name("n").Name,
 		Machine: &disruption.Machine{
 			Key: name("m"), Pool: l.s.Pools[0].Key, PoolKind: l.s.Pools[0].Kind, Template: "v1-a",
 		},
@@ -106,7 +106,7 @@ func (l *lab) pool(name string, hosts ...int) *disruption.Pool {
 func (l *lab) spare(w float64) *disruption.Host {
 	i := len(l.s.Hosts)
 	l.s.Hosts = append(l.s.Hosts, disruption.Host{
-		Key: key(fmt.Sprintf("s-%d", i)), State: "available", Price: watts(w), Capacity: cpus("8"), Created: l.now.Add(-48 * time.Hour),
+		Key: key(fmt.Sprintf("s-%d", i)), State: "available", Price: watts(w), Capacity: cpus("8"),
 	})
 	return &l.s.Hosts[len(l.s.Hosts)-1]
 }

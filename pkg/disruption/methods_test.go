@@ -37,7 +37,7 @@ func TestOneMethodAPass(t *testing.T) {
 	}
 }
 
-// TestOneDriftedHostAPass: those without pods first, then the one that drifted first. How many pods and what they cost does
+// TestOneDriftedHostAPass: those without pods first, then the one with the oldest Machine. How many pods and what they cost does
 // not matter.
 func TestOneDriftedHostAPass(t *testing.T) {
 	for pods, want := range map[[2]int]string{{0, 0}: "h-0", {1, 0}: "h-1", {1, 1}: "h-0", {2, 1}: "h-0", {1, 2}: "h-0"} {
@@ -46,7 +46,7 @@ func TestOneDriftedHostAPass(t *testing.T) {
 		l.s.Hosts[0].Price = watts(4000)
 		for i, n := range pods {
 			drift(&l.s.Hosts[i])
-			l.s.Hosts[i].DriftedSince = noon.Add(time.Duration(i-9) * time.Hour)
+			l.s.Hosts[i].Machine.Created = noon.Add(time.Duration(i-9) * time.Hour)
 			for k := range n {
 				l.pod(fmt.Sprintf("%d-%d", i, k), i, "1")
 			}

@@ -67,12 +67,13 @@ func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 	return all
 }
 
-// drifted provisions one host again: those without pods first, then the one that drifted first. Its pods need a
-// place meanwhile.
+// drifted provisions one host again: those without pods first, then the one with the oldest Machine, so that a host that
+// stays drifted keeps no other waiting. Its pods need a place meanwhile.
 func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
-	all := slices.DeleteFunc(p.candidates(api.PlanDrifted), func(h *host) bool { return len(h.drift.of[name]) == 0 })
+	all := slices.DeleteFunc(p.candidates(api.PlanDrifted), func(h *host) bool { return len(h.drift[name]) == 0 })
 	slices.SortFunc(all, func(a, b *host) int {
-		return cmp.Or(trueFirst(len(a.movers()) == 0, len(b.movers()) == 0), a.drift.since.Compare(b.drift.since), a.compare(b.Key))
+		empty := trueFirst(len(a.movers()) == 0, len(b.movers()) == 0)
+		return cmp.Or(empty, a.Machine.Created.Compare(b.Machine.Created), a.compare(b.Key))
 	})
 	for i, h := range all {
 		set := []*host{h}
@@ -87,9 +88,6 @@ func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
 			p.notes[other] = "one drifted host a pass: " + h.id + " goes first"
 		}
 		d := draft{method: name, reason: api.PlanDrifted, set: set, moves: at.planMoves(set), evidence: h.drift.evidence()}
-		if !h.drift.since.IsZero() {
-			d.evidence = append(d.evidence, "it drifted at "+h.drift.since.UTC().Format("2006-01-02T15:04:05Z")+", or was made then")
-		}
 		return []api.PlanAction{p.action(d)}
 	}
 	return nil

@@ -272,7 +272,7 @@ func (m *maker) drift(h *disruption.Host) {
 	}
 	h.Labels = map[string]string{"size": pick(m, "big", "big", "big", "small")}
 	if m.rarely(3) {
-		h.DriftedSince = m.l.now.Add(-time.Duration(m.IntN(3)) * time.Hour)
+		h.Machine.Created = m.l.now.Add(-time.Duration(m.IntN(3)) * time.Hour)
 	}
 }
 

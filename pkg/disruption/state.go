@@ -133,9 +133,6 @@ type Host struct {
 	// OnReboot: firmware settings are applied at the next reboot (HostUpdatePolicy), without
 	// provisioning the host again.
 	OnReboot bool `json:"onReboot,omitempty"`
-	// DriftedSince is when a difference was first seen; zero: not known, and then as old as the host.
-	DriftedSince time.Time `json:"driftedSince,omitzero"`
-	Created      time.Time `json:"created,omitzero"`
 	// Faults are annotations that could not be read. Such a host is no candidate, and its price is not known.
 	Faults []string `json:"faults,omitempty"`
 }
@@ -156,6 +153,8 @@ type Machine struct {
 	Template     string `json:"template,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
 	Deleting     bool   `json:"deleting,omitempty"`
+	// Created is when it was made: of drifted hosts, the one with the oldest Machine comes first.
+	Created time.Time `json:"created,omitzero"`
 	// Marked: it has the annotation cluster.x-k8s.io/delete-machine.
 	Marked bool `json:"marked,omitempty"`
 	Paused bool `json:"paused,omitempty"`

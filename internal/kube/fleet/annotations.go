@@ -24,7 +24,6 @@ var (
 	errNumber = fmt.Errorf("must be a number from 0 to %d", int(maxNumber))
 	errFlag   = errors.New(`must be "true" or "false"`)
 	errSpan   = errors.New(`must be a duration that is not negative, such as "30s" or "24h", or "Never"`)
-	errLease  = errors.New("is not supported: the planner does not know prices of leases, and leaves the host alone")
 )
 
 func number(text string) (float64, error) {
@@ -39,8 +38,6 @@ func flag(text string) (bool, error) {
 func span(text string) (d disruption.Span, err error) {
 	return d, unless(d.UnmarshalText([]byte(text)) == nil, errSpan)
 }
-
-func lease(text string) (string, error) { return text, errLease }
 
 func unless(good bool, err error) error {
 	if good {

@@ -16,7 +16,7 @@ const prefix = "ironic-throttle.metal3.io/"
 func TestAnnotationsThatCannotBeRead(t *testing.T) {
 	for name, values := range map[string][]string{
 		"watts-busy": {"", "abc", "-1", "NaN", "Inf", "1e999", "4 00"}, "watts-idle": {"-0.1"},
-		"consolidate-after": {"", "-1s", "30", "never"}, "execute": {"yes"}, "prepaid": {"true"}, "lease-per-hour": {"3"}, "lease-ends": {"2027-01-31T00:00:00Z"}, "budgets": {"", "{}", "[]"},
+		"consolidate-after": {"", "-1s", "30", "never"}, "execute": {"yes"}, "budgets": {"", "{}", "[]"},
 	} {
 		for _, value := range values {
 			meta := fmt.Sprintf("metadata: {namespace: metal3, name: a, annotations: {%s%s: %q}}", prefix, name, value)

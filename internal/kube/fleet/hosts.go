@@ -3,10 +3,8 @@ package fleet
 import (
 	"context"
 	"strings"
-	"time"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -28,7 +26,7 @@ func newHost(of *objects.Host) host {
 	n := &notes{of: of.Annotations}
 	at := of.Status.Provisioning
 	h := host{of: of}
-	h.Key, h.Labels, h.Created = keyOf(of), of.Labels, of.CreationTimestamp.UTC()
+	h.Key, h.Labels = keyOf(of), of.Labels
 	h.State = at.State
 	h.External, h.Deleting = of.Spec.ExternallyProvisioned, of.DeletionTimestamp != nil
 	h.Paused, h.Detached = has(n.of, metal3.PausedAnnotation), has(n.of, metal3.DetachedAnnotation)
@@ -44,9 +42,6 @@ func newHost(of *objects.Host) host {
 	h.Price = disruption.Price{WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number)}
 	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
 	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
-	for _, name := range []string{"prepaid", "lease-per-hour", "lease-ends"} {
-		value(n, name, lease)
-	}
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults
 	return h
@@ -71,9 +66,6 @@ func (h *host) image() {
 	switch {
 	case h.pool != nil && h.pool.template != nil:
 		want = h.pool.template.Spec.Template.Spec.Image
-		if h.Machine.Template != "" && h.Machine.Template != h.pool.Template {
-			h.DriftedSince = earliest(h.DriftedSince, h.pool.template.CreationTimestamp.UTC())
-		}
 	case h.Machine == nil && h.of.Spec.Image != nil:
 		want = *h.of.Spec.Image
 	}
@@ -121,7 +113,7 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		for name, want := range s.Spec.Settings { // a host has a thousand others
 			h.differs("firmware."+name, want.String(), s.Status.Settings[name])
 		}
-		return h.changed(s.Status.Conditions)
+		return h
 	})
 	all(ctx, r, own, "HostFirmwareComponents", func(c *metal3.HostFirmwareComponents) *host {
 		h, applied := of(c), map[string]string{}
@@ -131,7 +123,7 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		for _, u := range c.Spec.Updates {
 			h.differs("firmware.component."+u.Component, u.URL, applied[u.Component])
 		}
-		return h.changed(c.Status.Conditions)
+		return h
 	})
 	all(ctx, r, own, "HostUpdatePolicy", func(p *metal3.HostUpdatePolicy) *host {
 		h := of(p)
@@ -140,20 +132,4 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		h.OnReboot = p.Spec.FirmwareSettings == onReboot || p.Spec.FirmwareUpdates == onReboot
 		return h
 	})
-}
-
-// changed notes since when the firmware is not as it is wanted.
-func (h *host) changed(conditions []metav1.Condition) *host {
-	if c := meta.FindStatusCondition(conditions, "ChangeDetected"); c != nil && c.Status == metav1.ConditionTrue {
-		h.DriftedSince = earliest(h.DriftedSince, c.LastTransitionTime.UTC())
-	}
-	return h
-}
-
-// earliest is the first of the times that are known.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -162,7 +162,8 @@ const (
 // newMachine is a Machine, without the pool that it is in.
 func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Machine {
 	m := &disruption.Machine{
-		Key: keyOf(of), ControlPlane: has(of.Labels, controlPlaneLabel), Deleting: of.DeletionTimestamp != nil,
+		Key: keyOf(of), Created: of.CreationTimestamp.UTC(),
+		ControlPlane: has(of.Labels, controlPlaneLabel), Deleting: of.DeletionTimestamp != nil,
 		Marked: has(of.Annotations, deleteMark), Paused: objects.Paused(of) || objects.Paused(by),
 	}
 	if kind := by.Annotations[clonedFromKind]; kind == "" || strings.HasPrefix(kind, "Metal3MachineTemplate.") {
