@@ -32,8 +32,8 @@ func (q *pool) count() {
 // roomFor is what a pool's budgets leave.
 func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
 	list := p.c.Budgets
-	if len(q.Policy.Budgets) > 0 {
-		list = q.Policy.Budgets
+	if len(q.Budgets) > 0 {
+		list = q.Budgets
 	}
 	return list.Room(q.stands, reason, p.now)
 }

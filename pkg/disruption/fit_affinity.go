@@ -29,14 +29,17 @@ func (c *cluster) readAffinity(s *shape, p *Pod) {
 			c.wide = append(c.wide, who)
 			continue
 		}
-		s.anti = append(s.anti, c.share(s, func() rule { return rule{by: t.TopologyKey, who: who} }, "apart", p.Namespace, t))
+		s.anti = append(s.anti, c.share(s, rule{by: t.TopologyKey, who: who}, "apart", p.Namespace, t))
 	}
 	for _, t := range p.Affinity {
-		if n := t.NamespaceSelector; len(p.Affinity) > 1 || !c.simulated(t.TopologyKey) || n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0 {
+		n := t.NamespaceSelector
+		some := n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0
+		if some || len(p.Affinity) > 1 || !c.simulated(t.TopologyKey) {
 			s.refuse(fmt.Sprintf("affinity by %q, of several terms or to some namespaces", t.TopologyKey))
 			continue
 		}
-		s.affinity = c.share(s, func() rule { return rule{by: t.TopologyKey, who: whoOf(t, p.Namespace, kubelabels.Nothing())} }, "beside", p.Namespace, t)
+		who := whoOf(t, p.Namespace, kubelabels.Nothing())
+		s.affinity = c.share(s, rule{by: t.TopologyKey, who: who}, "beside", p.Namespace, t)
 	}
 }
 

@@ -22,7 +22,6 @@ type cluster struct {
 
 	shapes  table[shape]
 	rules   table[rule]
-	company table[company]
 	wide    []who          // anti-affinities that are not simulated
 	domains map[string]int // numbers, by topology and value
 }

@@ -60,11 +60,11 @@ func (c *cluster) simulated(topology string) bool {
 	return (topology == byHost || topology == byZone) && len(c.rules.all)*len(c.nodes) < maxSpots
 }
 
-// share is the rule of a shape that others with the same parts have too; made is called for a new one.
-func (c *cluster) share(s *shape, made func() rule, parts ...any) *rule {
+// share is the rule of a shape that others with the same parts have too.
+func (c *cluster) share(s *shape, of rule, parts ...any) *rule {
 	r, isNew := c.rules.of(parts...)
 	if isNew {
-		*r = made()
+		*r = of
 		r.shape, r.fewest = s, -1
 	}
 	s.zoned = s.zoned || r.by == byZone
@@ -120,21 +120,17 @@ func (n *fitNode) unsure() bool {
 // relate finds out which rules and budgets are about which pods.
 func (c *cluster) relate() {
 	for _, s := range c.shapes.all {
-		var isNew bool
-		if s.company, isNew = c.company.of(s.namespace, s.labels); isNew {
-			for _, r := range c.rules.all {
-				if r.who.takes(s) {
-					s.about = append(s.about, r)
-				}
+		for _, r := range c.rules.all {
+			if r.who.takes(s) {
+				s.about, s.zoned = append(s.about, r), s.zoned || r.by == byZone
 			}
-			for i := range c.budgets {
-				if b := &c.budgets[i]; b.who.takes(s) {
-					s.budgets = append(s.budgets, b)
-				}
-			}
-			s.repelled = slices.ContainsFunc(c.wide, func(w who) bool { return w.takes(s) })
 		}
-		s.zoned = s.zoned || slices.ContainsFunc(s.about, func(r *rule) bool { return r.by == byZone })
+		for i := range c.budgets {
+			if b := &c.budgets[i]; b.who.takes(s) {
+				s.budgets = append(s.budgets, b)
+			}
+		}
+		s.repelled = slices.ContainsFunc(c.wide, func(w who) bool { return w.takes(s) })
 	}
 	for _, n := range c.nodes {
 		c.open(n, 1)

@@ -45,18 +45,13 @@ type shape struct {
 	spreads  []*rule
 	odd      string // what it requires that is not simulated; "" = nothing
 
-	*company
-	zoned bool // one of its rules, or of those about it, is by zone
-
-	size  float64
-	start int // nothing before this place of the order takes it; 0 between searches
-}
-
-// company is what selectors make of pods of a namespace with certain labels.
-type company struct {
 	about    []*rule      // of any pods, that count it
 	budgets  []*podBudget // that select it
 	repelled bool         // an anti-affinity that is not simulated is about it
+	zoned    bool         // one of its rules, or of those about it, is by zone
+
+	size  float64
+	start int // nothing before this place of the order takes it; 0 between searches
 }
 
 // free reports whether a node that refuses the shape may take it once more pods are placed.

@@ -14,7 +14,8 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 	for i := range p.Spread {
 		t := &p.Spread[i]
 		selector := selectorOf(t.LabelSelector, nil)
-		if !c.simulated(t.TopologyKey) || selector == nil || t.MinDomains != nil || t.NodeAffinityPolicy != nil || t.NodeTaintsPolicy != nil {
+		options := t.MinDomains != nil || t.NodeAffinityPolicy != nil || t.NodeTaintsPolicy != nil
+		if options || selector == nil || !c.simulated(t.TopologyKey) {
 			s.refuse(fmt.Sprintf("topology spread by %q", t.TopologyKey))
 			continue
 		}
@@ -24,10 +25,9 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 				own[k] = v
 			}
 		}
-		s.spreads = append(s.spreads, c.share(s, func() rule {
-			more, _ := own.AsSelector().Requirements()
-			return rule{by: t.TopologyKey, who: who{[]string{p.Namespace}, selector.Add(more...)}, spread: t}
-		}, "spread", p.Namespace, p.Spread, i, own, p.NodeSelector, p.NodeAffinity))
+		more, _ := own.AsSelector().Requirements()
+		r := rule{by: t.TopologyKey, who: who{[]string{p.Namespace}, selector.Add(more...)}, spread: t}
+		s.spreads = append(s.spreads, c.share(s, r, "spread", p.Namespace, p.Spread, i, own, p.NodeSelector, p.NodeAffinity))
 	}
 }
 

@@ -38,7 +38,7 @@ func TestKarpenter_Consolidation(t *testing.T) {
 		{"no pods on an uninitialized node", func(l *lab) { l.s.Nodes[1].Ready, l.s.Nodes[1].FirstReady = false, time.Time{} }, stays},
 		{"no pods on a node within its consolidateAfter", func(l *lab) { l.s.Nodes[1].LastPodEvent = l.now.Add(-time.Second) }, stays},
 		{"pods on a node with consolidateAfter Never", func(l *lab) {
-			l.pool("p-1", 1).Policy.ConsolidateAfter = new(disruption.Never)
+			l.pool("p-1", 1).ConsolidateAfter = new(disruption.Never)
 			l.s.Nodes[1].LastPodEvent = l.now
 		}, goes},
 		{"no candidate with just a Node", func(l *lab) { l.s.Hosts = l.s.Hosts[1:] }, stays},

@@ -32,7 +32,7 @@ func TestBounds(t *testing.T) {
 			l.s.Pools[0].Replicas += n
 		}
 	}
-	own := func(text string) func(l *lab) { return func(l *lab) { l.s.Pools[0].Policy.Budgets = bounds(text) } }
+	own := func(text string) func(l *lab) { return func(l *lab) { l.s.Pools[0].Budgets = bounds(text) } }
 	wanted := func(n int) func(l *lab) { return func(l *lab) { l.s.Pools[0].Replicas = n } }
 	for _, row := range []struct {
 		name    string

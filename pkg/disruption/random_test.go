@@ -149,15 +149,15 @@ func (m *maker) pools() {
 	if !m.used && m.rarely(15) {
 		p.Faults = []string{"budgets: no JSON"}
 	}
-	m.policy(&p.Policy)
+	m.policy(p)
 	if m.rarely(2) {
 		second := *p
-		second.Name, second.Replicas, second.Policy, second.Faults = "p-1", 8, disruption.PoolPolicy{}, nil
+		second.Name, second.Replicas, second.ConsolidateAfter, second.Budgets, second.Faults = "p-1", 8, nil, nil, nil
 		m.l.s.Pools = append(m.l.s.Pools, second)
 	}
 }
 
-func (m *maker) policy(p *disruption.PoolPolicy) {
+func (m *maker) policy(p *disruption.Pool) {
 	if m.used {
 		return
 	}

@@ -85,18 +85,13 @@ type Pool struct {
 	// nothing can be simulated on a new one.
 	NodeLabels map[string]string `json:"nodeLabels,omitzero"`
 	NodeTaints []corev1.Taint    `json:"nodeTaints,omitempty"`
-	// Policy overrides the Config, as annotations of the pool say.
-	Policy PoolPolicy `json:"policy,omitzero"`
+	// ConsolidateAfter and Budgets override the Config, as annotations of the pool say; nil: they do not.
+	ConsolidateAfter *Span       `json:"consolidateAfter,omitempty"`
+	Budgets          budget.List `json:"budgets,omitempty"`
 	// Execute: the pool's annotation allows that plans are carried out.
 	Execute bool `json:"execute,omitempty"`
 	// Faults are annotations that could not be read. No host of such a pool is a candidate.
 	Faults []string `json:"faults,omitempty"`
-}
-
-// PoolPolicy is what a pool may set for itself; nil = as in the Config.
-type PoolPolicy struct {
-	ConsolidateAfter *Span       `json:"consolidateAfter,omitempty"`
-	Budgets          budget.List `json:"budgets,omitempty"`
 }
 
 // Host is a BareMetalHost with what is known of its machine.

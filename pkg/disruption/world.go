@@ -202,8 +202,8 @@ func quietSince(n *fitNode) time.Time {
 }
 
 func (p *planner) consolidateAfter(q *pool) Span {
-	if q != nil && q.Policy.ConsolidateAfter != nil {
-		return *q.Policy.ConsolidateAfter
+	if q != nil && q.ConsolidateAfter != nil {
+		return *q.ConsolidateAfter
 	}
 	return p.c.ConsolidateAfter
 }

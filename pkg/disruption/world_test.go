@@ -103,15 +103,15 @@ func (w *world) movers(node string) []*disruption.Pod {
 }
 
 func (w *world) after(pool *disruption.Pool) disruption.Span {
-	if pool != nil && pool.Policy.ConsolidateAfter != nil {
-		return *pool.Policy.ConsolidateAfter
+	if pool != nil && pool.ConsolidateAfter != nil {
+		return *pool.ConsolidateAfter
 	}
 	return w.c.ConsolidateAfter
 }
 
 func (w *world) budgets(pool *disruption.Pool) budget.List {
-	if pool != nil && len(pool.Policy.Budgets) > 0 {
-		return pool.Policy.Budgets
+	if pool != nil && len(pool.Budgets) > 0 {
+		return pool.Budgets
 	}
 	return w.c.Budgets
 }

@@ -200,9 +200,7 @@ func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
 		p := pool{of: of, Pool: disruption.Pool{Key: keyOf(of), Kind: kind, Replicas: objects.Replicas(of)}}
 		p.Scales = !has(of.Labels, topologyOwnedLabel) && !has(n.of, autoscalerMin) && !has(n.of, autoscalerMax) &&
 			!p.paused() && of.DeletionTimestamp == nil
-		p.Policy = disruption.PoolPolicy{
-			ConsolidateAfter: value(n, "consolidate-after", span), Budgets: valueOr(n, "budgets", budget.Parse, nil),
-		}
+		p.ConsolidateAfter, p.Budgets = value(n, "consolidate-after", span), valueOr(n, "budgets", budget.Parse, nil)
 		p.Execute = valueOr(n, "execute", flag, false) && !has(n.of, stoppedMark)
 		p.Faults = n.faults
 		return p
