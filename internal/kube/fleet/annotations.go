@@ -66,13 +66,4 @@ func value[T any](n *notes, name string, parse func(string) (T, error)) *T {
 	return &v
 }
 
-// valueOr reads one of our annotations. What cannot be read is as bad says, and what is not there is the zero value.
-func valueOr[T any](n *notes, name string, parse func(string) (T, error), bad T) (v T) {
-	if read := value(n, name, parse); read != nil {
-		return *read
-	}
-	if has(n.of, prefix+name) {
-		return bad
-	}
-	return v
-}
+func isTrue(b *bool) bool { return b != nil && *b }

@@ -40,8 +40,7 @@ func newHost(of *objects.Host) host {
 	}
 	h.Class = strings.TrimSpace(n.of[prefix+"class"])
 	h.Price = disruption.Price{WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number)}
-	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
-	h.DoNotDisrupt, h.Storage = valueOr(n, "do-not-disrupt", flag, true), valueOr(n, "storage", flag, true)
+	h.DoNotDisrupt, h.Storage = objects.Forbids(of), isTrue(value(n, "storage", flag))
 	h.Disrupting = has(of.Labels, commandLabel)
 	h.Faults = n.faults
 	return h
@@ -60,18 +59,13 @@ func (h *host) differs(field, desired, applied string) {
 	}
 }
 
-// image notes which image a host should have: that of its pool's template, or without a Machine its own.
+// image notes which image a host should have: that of its pool's template.
 func (h *host) image() {
-	var want objects.Image
-	switch {
-	case h.pool != nil && h.pool.template != nil:
-		want = h.pool.template.Spec.Template.Spec.Image
-	case h.Machine == nil && h.of.Spec.Image != nil:
-		want = *h.of.Spec.Image
+	if h.pool != nil && h.pool.template != nil {
+		want, runs := h.pool.template.Spec.Template.Spec.Image, h.of.Status.Provisioning.Image
+		h.differs("image.url", want.URL, runs.URL)
+		h.differs("image.checksum", want.Checksum, runs.Checksum)
 	}
-	runs := h.of.Status.Provisioning.Image
-	h.differs("image.url", want.URL, runs.URL)
-	h.differs("image.checksum", want.Checksum, runs.Checksum)
 }
 
 // capacities tells what a node on each host that has none could allocate: the least that the Ready nodes of its class do.

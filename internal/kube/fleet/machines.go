@@ -19,19 +19,20 @@ import (
 
 // join finds out which host, Machine, node, pool and cluster belong together.
 type join struct {
-	hosts             []host
-	sets, deployments []pool
+	hosts []host
+	owned []pool // MachineSets and MachineDeployments
 
 	byKey      map[disruption.Key]*host
 	byProvider map[string]*host // by all that spec.providerID of its node may be
+	byOwner    map[string]*pool // by KIND NAMESPACE/NAME
 }
 
 func newJoin(
-	hosts []host, machines []*objects.Machine, infra []*objects.Metal3Machine, sets, deployments []pool, templates []*objects.Template,
+	hosts []host, machines []*objects.Machine, infra []*objects.Metal3Machine, owned []pool, templates []*objects.Template,
 ) *join {
 	j := &join{
-		hosts: hosts, sets: sets, deployments: deployments,
-		byKey: by(hosts, func(h *host) disruption.Key { return h.Key }), byProvider: map[string]*host{},
+		hosts: hosts, owned: owned, byKey: by(hosts, func(h *host) disruption.Key { return h.Key }),
+		byProvider: map[string]*host{}, byOwner: by(owned, func(p *pool) string { return string(p.Kind) + " " + p.String() }),
 	}
 	for i := range hosts {
 		for _, id := range objects.ProviderIDs(hosts[i].of) {
@@ -39,29 +40,26 @@ func newJoin(
 		}
 	}
 	template := by(templates, func(t **objects.Template) disruption.Key { return keyOf(*t) })
-	for _, pools := range [][]pool{sets, deployments} {
-		for i := range pools {
-			p := &pools[i]
-			ref := p.of.Spec.Template.Spec.InfrastructureRef
-			if t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
-				p.template, p.Template, p.HostSelector = *t, ref.Name, selectorOf(*t)
-			}
+	for i := range owned {
+		p := &owned[i]
+		ref := p.of.Spec.Template.Spec.InfrastructureRef
+		if t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
+			p.template, p.Template, p.HostSelector = *t, ref.Name, selectorOf(*t)
 		}
 	}
 	consumer := by(infra, func(m **objects.Metal3Machine) disruption.Key { return keyOf(*m) })
-	inSet := by(sets, func(p *pool) disruption.Key { return p.Key })
-	inDeployment := by(deployments, func(p *pool) disruption.Key { return p.Key })
 	for _, m := range machines {
 		ref := m.Spec.InfrastructureRef
 		if one := consumer[disruption.Key{Namespace: m.Namespace, Name: ref.Name}]; one != nil && ref.Kind == "Metal3Machine" {
-			j.addMachine(m, *one, inSet, inDeployment)
+			j.addMachine(m, *one)
 		}
 	}
 	return j
 }
 
-// addMachine finds the host of a Machine, and its pool. Its Metal3Machine names the host, whose consumer is this Metal3Machine.
-func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine, sets, deployments map[disruption.Key]*pool) {
+// addMachine finds the host of a Machine, and its pool. Its Metal3Machine names the host, whose consumer is this
+// Metal3Machine.
+func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
 	namespace, name, _ := strings.Cut(by.Annotations[hostAnnotation], "/")
 	h := j.byKey[disruption.Key{Namespace: namespace, Name: name}]
 	if h == nil || h.consumer != keyOf(by) {
@@ -69,9 +67,9 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine, sets, d
 	}
 	h.machine, h.Machine, h.DoNotDisrupt = m, newMachine(m, by), h.DoNotDisrupt || objects.Forbids(m)
 	of := h.Machine
-	h.pool = sets[ownedBy(m, "MachineSet")]
-	if h.pool != nil && objects.Controller(h.pool.of).Kind != "" {
-		h.pool = deployments[ownedBy(h.pool.of, "MachineDeployment")]
+	h.pool = j.byOwner[ownerOf(m)]
+	if h.pool != nil && !h.pool.top() {
+		h.pool = j.byOwner[ownerOf(h.pool.of)]
 	}
 	if h.pool != nil {
 		of.Pool, of.PoolKind, of.Paused = h.pool.Key, h.pool.Kind, of.Paused || h.pool.paused()
@@ -119,7 +117,6 @@ func (j *join) place(own []node) (others []disruption.Key) {
 			others = append(others, key)
 		}
 	}
-	slices.SortFunc(others, func(a, b disruption.Key) int { return strings.Compare(a.String(), b.String()) })
 	return others
 }
 
@@ -133,14 +130,10 @@ func (h *host) inCluster() disruption.Key {
 
 // pools are the owners of Machines that nothing else owns.
 func (j *join) pools() (all []disruption.Pool) {
-	for i := range j.deployments {
-		j.deployments[i].expect()
-		all = append(all, j.deployments[i].Pool)
-	}
-	for i := range j.sets {
-		if objects.Controller(j.sets[i].of).Kind == "" {
-			j.sets[i].expect()
-			all = append(all, j.sets[i].Pool)
+	for i := range j.owned {
+		if p := &j.owned[i]; p.top() {
+			p.expect()
+			all = append(all, p.Pool)
 		}
 	}
 	return all
@@ -177,13 +170,13 @@ func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Mach
 	return m
 }
 
-// ownedBy is the owner of this kind of Cluster API that keeps the object; zero: none does.
-func ownedBy(o metav1.Object, kind string) disruption.Key {
+// ownerOf is KIND NAMESPACE/NAME of the owner of Cluster API that keeps the object; "": none does.
+func ownerOf(o metav1.Object) string {
 	c := objects.Controller(o)
-	if c.Kind != kind || schema.FromAPIVersionAndKind(c.APIVersion, "").Group != objects.MachineGroup {
-		return disruption.Key{}
+	if schema.FromAPIVersionAndKind(c.APIVersion, "").Group != objects.MachineGroup {
+		return ""
 	}
-	return disruption.Key{Namespace: o.GetNamespace(), Name: c.Name}
+	return c.Kind + " " + o.GetNamespace() + "/" + c.Name
 }
 
 // pool is a MachineSet or a MachineDeployment.
@@ -194,20 +187,26 @@ type pool struct {
 	ready    []*node // that its Machines are
 }
 
-func newPool(kind disruption.PoolKind) func(*objects.Owner) pool {
-	return func(of *objects.Owner) pool {
-		n := &notes{of: of.Annotations}
-		p := pool{of: of, Pool: disruption.Pool{Key: keyOf(of), Kind: kind, Replicas: objects.Replicas(of)}}
-		p.Scales = !has(of.Labels, topologyOwnedLabel) && !has(n.of, autoscalerMin) && !has(n.of, autoscalerMax) &&
-			!p.paused() && of.DeletionTimestamp == nil
-		p.ConsolidateAfter, p.Budgets = value(n, "consolidate-after", span), valueOr(n, "budgets", budget.Parse, nil)
-		p.Execute = valueOr(n, "execute", flag, false) && !has(n.of, stoppedMark)
-		p.Faults = n.faults
-		return p
+func newPool(of *objects.Owner) pool {
+	n := &notes{of: of.Annotations}
+	p := pool{of: of, Pool: disruption.Pool{Key: keyOf(of), Kind: disruption.PoolKind(of.Kind), Replicas: objects.Replicas(of)}}
+	p.Scales = !has(of.Labels, topologyOwnedLabel) && !has(n.of, autoscalerMin) && !has(n.of, autoscalerMax) &&
+		!p.paused() && of.DeletionTimestamp == nil
+	p.ConsolidateAfter = value(n, "consolidate-after", span)
+	if budgets := value(n, "budgets", budget.Parse); budgets != nil {
+		p.Budgets = *budgets
 	}
+	p.Execute = isTrue(value(n, "execute", flag)) && !has(n.of, stoppedMark)
+	p.Faults = n.faults
+	return p
 }
 
 func (p *pool) paused() bool { return p.of.Spec.Paused || objects.Paused(p.of) }
+
+// top reports whether it is what says how many Machines there are, and not a MachineSet of something else.
+func (p *pool) top() bool {
+	return p.Kind == disruption.PoolMachineDeployment || objects.Controller(p.of).Kind == ""
+}
 
 // selectorOf is which hosts a template chooses; nil: not known.
 func selectorOf(t *objects.Template) *string {

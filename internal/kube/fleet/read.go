@@ -8,6 +8,7 @@ package fleet
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,8 +70,7 @@ func (r *Reader) management(ctx context.Context, own *objects.Server) *join {
 	return newJoin(hosts,
 		all(ctx, r, own, "Machine", objects.Whole[*objects.Machine]),
 		all(ctx, r, own, "Metal3Machine", objects.Whole[*objects.Metal3Machine]),
-		all(ctx, r, own, string(disruption.PoolMachineSet), newPool(disruption.PoolMachineSet)),
-		all(ctx, r, own, string(disruption.PoolMachineDeployment), newPool(disruption.PoolMachineDeployment)),
+		slices.Concat(all(ctx, r, own, "MachineDeployment", newPool), all(ctx, r, own, "MachineSet", newPool)),
 		all(ctx, r, own, "Metal3MachineTemplate", objects.Whole[*objects.Template]))
 }
 

@@ -43,7 +43,6 @@ type (
 type HostSpec struct {
 	Online                bool                    `json:"online"`
 	ExternallyProvisioned bool                    `json:"externallyProvisioned,omitempty"`
-	Image                 *Image                  `json:"image,omitempty"`
 	ConsumerRef           *corev1.ObjectReference `json:"consumerRef,omitempty"`
 }
 
