@@ -42,6 +42,12 @@ var clusters = []situation{
 		ask a provision => hold
 		ask a provision spec=2        => hold
 		cluster a spec=2; ask a provision => granted`},
+	{"so is one that was changed before anybody asked", "holdoff=1h cluster", `
+		cluster a spec=1; ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll
+		cluster a spec=2; ask a provision => granted`},
+	{"whatever a host that is being deleted says, its deprovisioning is what follows", "limit=1", `
+		ironic a active; ask a provision deleting => granted 1/1
+		ironic a cleaning; +5s poll; ironic a available; +5s poll => 0/1`},
 	{"what the client says of the spec counts only where nobody knows the cluster", "holdoff=1h cluster", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll; ask a provision => hold
 		ask a provision spec=1; ask a provision spec=2 => hold`},
