@@ -120,10 +120,9 @@ release-test: $(TESTSUM) ## The release's own tests: image, SBOM, chart = kustom
 
 ##@ Check
 
-# These have no goroutine and no lock, read files, start process after process, play storms and plans, or (ways)
-# compile the product once more, with counters: the race detector would make them six to twenty times slower. What takes
-# longest begins first.
-UNRACED := ./cmd/ironic-throttle ./internal/rig/play ./internal/rig/simulate ./internal/rig/ways ./pkg/disruption/... ./pkg/fairshare \
+# These have no goroutine and no lock, read files, start process after process, or play storms and plans: the race
+# detector would make them six to twenty times slower. What takes longest begins first.
+UNRACED := ./cmd/ironic-throttle ./internal/rig/play ./internal/rig/simulate ./pkg/disruption/... ./pkg/fairshare \
   ./internal/rig/archtest ./internal/kube/execute ./internal/rig/soak ./pkg/admission ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots \
   ./internal/gateway/classify ./internal/kube/capi ./internal/cli ./internal/metrics ./internal/nearest \
   ./internal/page ./internal/plainfile ./internal/secret ./internal/statusview ./hack/bench ./hack/size ./plugin/asker
@@ -131,12 +130,14 @@ UNRACED := ./cmd/ironic-throttle ./internal/rig/play ./internal/rig/simulate ./i
 BOTH := ./internal/rig/play ./pkg/admission
 # This one builds Kustomize, and runs it for each way to deploy.
 MANIFESTS := ./internal/rig/deploytest
+# This one compiles the product once more, with counters.
+WAYS := ./internal/rig/ways
 
 quick: $(TESTSUM) ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
 	@$(MAKE) --no-print-directory build
 	$(GO) vet $(HOUSE)/...
-	@packages=$$($(GO) list $(HOUSE)/pkg/... ./cmd/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|deploytest\|simulate\)') && \
+	@packages=$$($(GO) list $(HOUSE)/pkg/... ./cmd/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|deploytest\|simulate\|ways\)') && \
 	  GOMAXPROCS=1 $(GOTEST) -p $$(nproc 2>/dev/null || echo 2) -vet=off -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
@@ -163,7 +164,7 @@ ifneq ($(RACE),)
 endif
 
 test-raced: $(TESTSUM)
-	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(UNRACED) $(MANIFESTS))") && \
+	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(UNRACED) $(MANIFESTS) $(WAYS))") && \
 	  $(GOTEST) $(RACE) -vet=off $(SIDE_BY_SIDE) $(TESTFLAGS) $$packages
 
 manifests: $(TESTSUM) ## What must hold of deploy/: make test and make quick leave it out
@@ -248,12 +249,13 @@ e2e-page: $(BINARY) $(LAB) system $(TESTSUM)
 SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bmo=$$(hack/bmo/install.sh) && \
   IRONIC_CHROOT=$$root KUBEBUILDER_ASSETS=$$assets BMO_ASSETS=$$bmo
 
-lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint, the tidiness of go.mod, and actionlint on the workflows
+lint: $(GOLANGCI) $(TESTSUM) ## gofmt, go vet, golangci-lint, tidiness of go.mod, actionlint, how many functions a request passes
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg plugin)" || { gofmt -l cmd e2e hack internal pkg plugin; echo "make fmt formats these"; exit 1; }
 	$(GO) vet -tags e2e ./...
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	@set -e; for module in . pkg/api hack/release e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(GOLANGCI) run ./...; done
+	$(GOTEST) -vet=off $(TESTFLAGS) $(WAYS)
 
 markdown: ## markdownlint on all pages (npx)
 	npx --yes markdownlint-cli2@0.24.1

@@ -18,7 +18,7 @@ var long = []string{
 	"breaker-one-host.play", "breaker-operator.play", "breaker-step.play", "breaker-storm.play", "holdoff.play", "holdoff-again.play",
 	"holdoff-annotation-and-settings.play", "holdoff-remediate.play", "slots-asking-for-ever.play", "slots-done-late.play",
 	"slots-failing-hosts-starve-nobody.play", "slots-lists-fail.play", "slots-stuck.play", "turns-absence.play", "turns-asking-often.play", "turns-claims.play",
-	"turns-expected-wait.play", "turns-failing-cap.play", "turns-silent-host-comes-back.play", "turns-slot-use.play",
+	"turns-expected-wait.play", "turns-failing-cap.play", "turns-silent-host-comes-back.play", "turns-silent-many.play", "turns-slot-use.play",
 	"turns-slow-asker.play", "turns-two-pools.play", "turns-two-tenants.play", "turns-weights.play",
 }
 

@@ -20,9 +20,6 @@ var others = regexp.MustCompile(`^pkg/ironic/|^internal/(page|server)/|^pkg/admi
 
 // TestWays holds the ways through the product to a number of functions, so that a reader can follow them.
 func TestWays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the product once more")
-	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "ways")
 	run(t, "go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+"internal/...,"+module+"pkg/...", "-o", program, "./cmd")
