@@ -43,12 +43,10 @@ func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 // admissionConfig is what the decision needs of c; hosts may have hold-offs of their own, nil: none has.
 func admissionConfig(c config.Config, hosts *clusterhosts.Hosts) (admission.Config, error) {
 	holds, quota, err := holdoffConfig(c.Holdoff, hosts)
-	turns := admission.DefaultTurns()
-	turns.Weights = c.Limits.Weights
 	return admission.Config{
 		Mode:      admission.Mode(c.Mode),
 		Adaptive:  c.Limits.Mode == config.LimitAdaptive,
-		Turns:     turns,
+		Weights:   c.Limits.Weights,
 		Breakers:  breakers(c.Breaker),
 		Holdoff:   holds,
 		MaxFailed: quota,

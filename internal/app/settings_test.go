@@ -50,7 +50,7 @@ func TestEverySettingArrives(t *testing.T) {
 	c.Breaker = config.Breaker{Enabled: true, Threshold: 26, RecoveryTimeout: 31 * time.Second, RateLimitPerMinute: 34}
 	c.Ironic, c.Access.MinTLS = config.Ironic{Insecure: true}, "VersionTLS13"
 	want := admission.DefaultConfig()
-	want.Mode, want.Adaptive, want.Turns.Weights = admission.Observe, true, c.Limits.Weights
+	want.Mode, want.Adaptive, want.Weights = admission.Observe, true, c.Limits.Weights
 	want.Slots.Limits = slots.Limits{Total: 9, Groups: c.Limits.Pools, VirtualMedia: 3, StuckCap: 3}
 	want.Slots.Count, want.Slots.CountExtra, want.Slots.StuckAfter = slots.CountBusy, true, 0
 	want.Holdoff = holdoff.Config{Timeout: 22 * time.Hour, Stage: holdoff.Remediate, Growth: 2.5, GrowthCap: 48 * time.Hour, Hosts: c.Holdoff.Hosts}

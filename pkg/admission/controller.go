@@ -72,7 +72,7 @@ func (c *Controller) newTerm(cfg Config, now time.Time) (t term, err error) {
 	if t.policy, err = newPolicy(c, cfg, now); err != nil {
 		return term{}, err
 	}
-	t.order = fairshare.New(turns(cfg.Turns, cfg.Slots.Total), t.ledger)
+	t.order = fairshare.New(cfg.Weights, t.ledger)
 	return t, nil
 }
 
@@ -97,13 +97,13 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, learned sizing
 	return nil
 }
 
-// Reconfigure changes Mode, Slots, Turns, Holdoff, MaxFailed, and the numbers of Breakers where there are some, while
+// Reconfigure changes Mode, Slots, Weights, Holdoff, MaxFailed, and the numbers of Breakers where there are some, while
 // running: all, or nothing with an error. Nobody loses a slot, a place or a permit.
 func (c *Controller) Reconfigure(now time.Time, to Config) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cfg := c.cfg
-	cfg.Mode, cfg.Slots, cfg.Turns, cfg.Holdoff, cfg.MaxFailed = to.Mode, to.Slots, to.Turns, to.Holdoff, to.MaxFailed
+	cfg.Mode, cfg.Slots, cfg.Weights, cfg.Holdoff, cfg.MaxFailed = to.Mode, to.Slots, to.Weights, to.Holdoff, to.MaxFailed
 	if cfg.Breakers != nil && to.Breakers != nil {
 		cfg.Breakers = to.Breakers
 	}
@@ -124,7 +124,7 @@ func (c *Controller) resize(now time.Time) error {
 	cfg := c.cfg.Slots
 	cfg.Limits = inForce(c.limiters, cfg.Limits)
 	err := c.ledger.Configure(now, cfg)
-	c.order.Configure(turns(c.cfg.Turns, c.ledger.Limit(slots.Pool{})))
+	c.order.Configure(c.cfg.Weights)
 	c.order.SlotsChanged(now)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
@@ -20,7 +21,7 @@ func (f follow) SlotBegan(now time.Time, h *slots.Host) {
 	h.Consumer = cmp.Or(h.Consumer, b.Tenant)
 	c.order.Leave(h)
 	h.Slot.Planned = c.plans(h)
-	h.Slot.Failing = h.HasAsked && c.policy.errors(h) >= c.cfg.Turns.Threshold
+	h.Slot.Failing = h.HasAsked && c.policy.errors(h) >= fairshare.FailingFrom
 	if h.Permit == nil {
 		h.Permit = c.policy.set.Take(now, c.policy.scopes(h)...)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -68,7 +69,7 @@ func (c *Controller) waiting(pool slots.Pool) (n int) {
 // bootsIn lists the boots that say something about the limit of pool. Those of a host that fails anyway say nothing.
 func (c *Controller) bootsIn(pool slots.Pool, boots []slots.Boot) (out []sizing.Boot) {
 	for _, b := range boots {
-		weighs := b.Counted && !b.Began.IsZero() && c.policy.errors(b.Host) < c.cfg.Turns.Threshold
+		weighs := b.Counted && !b.Began.IsZero() && c.policy.errors(b.Host) < fairshare.FailingFrom
 		if weighs && (b.Pool == pool || b.Pool.Within() == pool) {
 			out = append(out, bootOf(b))
 		}

@@ -74,7 +74,7 @@ func (s *stage) configure(c *admission.Config, word string) error {
 	case "media":
 		c.Slots.VirtualMedia = n
 	case "weight":
-		c.Turns.Weights = map[string]float64{of: float64(n)}
+		c.Weights = map[string]float64{of: float64(n)}
 	case "holdoff":
 		c.Holdoff.Timeout = d
 	case "remediate":

@@ -48,12 +48,11 @@ type asker struct {
 // newCrowd has tenants of so many hosts each.
 func newCrowd(limit int, work time.Duration, hosts []int, tenants ...*namespace) *crowd {
 	c := &crowd{limit: limit, work: work, tenants: tenants}
-	cfg := fairshare.DefaultConfig(limit)
-	cfg.Weights = map[string]float64{}
+	weights := fairshare.Weights{}
 	for _, t := range tenants {
-		cfg.Weights[t.name] = t.weight
+		weights[t.name] = t.weight
 	}
-	c.site = newSite(slots.Limits{Total: limit}, cfg)
+	c.site = newSite(slots.Limits{Total: limit}, weights)
 	for i, t := range tenants {
 		for range hosts[i] {
 			c.bear(t)

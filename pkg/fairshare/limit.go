@@ -43,7 +43,7 @@ func (o *Order) SlotsChanged(now time.Time) {
 	o.pace.holds(now, o.ledger.Slots(slots.Pool{}).Occupied)
 	for _, p := range o.ledger.Pools() {
 		s, l := o.ledger.Slots(p), o.limit(p)
-		l.slots, l.failing, l.cap = s.Limit, failing[p], o.cfg.capOf(s.Limit)
+		l.slots, l.failing, l.cap = s.Limit, failing[p], failingMost(s.Limit)
 		for l.free = s.Free; len(l.idle) < l.free; {
 			l.idle = append(l.idle, now)
 		}

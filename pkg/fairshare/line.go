@@ -21,7 +21,7 @@ type lane struct {
 
 // laneOf is the lane of a host that waits, or waited.
 func (o *Order) laneOf(h *slots.Host) *lane {
-	pool, failing := h.Turn.Pool, h.Turn.Errors >= o.cfg.Threshold
+	pool, failing := h.Turn.Pool, h.Turn.Errors >= FailingFrom
 	for _, l := range o.lanes {
 		if l.pool == pool && l.failing == failing {
 			return l
@@ -92,7 +92,7 @@ func (o *Order) tenantOf(h *slots.Host, keep bool) *tenant {
 	}
 	t := o.byName[name]
 	if t == nil {
-		t = &tenant{name: name, weight: o.cfg.weight(name), f: o.v}
+		t = &tenant{name: name, weight: o.weights.of(name), f: o.v}
 		if keep {
 			o.byName[name] = t
 			i, _ := slices.BinarySearchFunc(o.tenants, t, func(a, b *tenant) int { return cmp.Compare(a.name, b.name) })

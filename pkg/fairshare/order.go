@@ -21,8 +21,8 @@ const looked = 2
 
 // Order is the order of all hosts that wait. Make one with New; it is not safe for concurrent use.
 type Order struct {
-	cfg    Config
-	ledger *slots.Ledger
+	weights Weights
+	ledger  *slots.Ledger
 
 	tenants []*tenant // by name
 	byName  map[string]*tenant
@@ -41,21 +41,22 @@ type Order struct {
 }
 
 // New returns an empty order over the hosts of ledger.
-func New(cfg Config, ledger *slots.Ledger) *Order {
-	cfg.Weights = maps.Clone(cfg.Weights)
-	return &Order{cfg: cfg, ledger: ledger, byName: map[string]*tenant{}, limits: map[slots.Pool]*limit{}, pace: newPace(), Waits: waits()}
+func New(weights Weights, ledger *slots.Ledger) *Order {
+	return &Order{
+		weights: maps.Clone(weights), ledger: ledger, byName: map[string]*tenant{}, limits: map[slots.Pool]*limit{},
+		pace: newPace(), Waits: waits(),
+	}
 }
 
-// Configure changes the settings. Nobody loses a place.
-func (o *Order) Configure(cfg Config) {
-	cfg.Weights = maps.Clone(cfg.Weights)
+// Configure changes the weights, and follows new pools of the ledger. Nobody loses a place.
+func (o *Order) Configure(weights Weights) {
 	all := slices.Clone(o.hosts)
 	for _, h := range all {
 		o.count(h, -1)
 	}
-	o.cfg = cfg
+	o.weights = maps.Clone(weights)
 	for _, t := range o.tenants {
-		t.weight = cfg.weight(t.name)
+		t.weight = o.weights.of(t.name)
 	}
 	for _, h := range all {
 		h.Turn.Pool = h.Pool

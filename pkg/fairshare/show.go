@@ -56,7 +56,7 @@ func (o *Order) View(now time.Time, p slots.Pool) View {
 		delete(holding, t.name)
 	}
 	for name, n := range holding {
-		v.Tenants = append(v.Tenants, Tenant{Name: name, Weight: o.cfg.weight(name), Holding: n})
+		v.Tenants = append(v.Tenants, Tenant{Name: name, Weight: o.weights.of(name), Holding: n})
 	}
 	slices.SortFunc(v.Tenants, func(a, b Tenant) int { return cmp.Compare(a.Name, b.Name) })
 	return v
@@ -117,7 +117,7 @@ func (o *Order) Others(p slots.Pool) []*slots.Host {
 
 // Lane is how the lane of a host is shown.
 func (o *Order) Lane(h *slots.Host) string {
-	if h.Turn.Errors >= o.cfg.Threshold {
+	if h.Turn.Errors >= FailingFrom {
 		return "failing"
 	}
 	return "healthy"

@@ -21,7 +21,7 @@ type site struct {
 	ironic *nodes.Ironic
 }
 
-func newSite(limits slots.Limits, cfg fairshare.Config) *site {
+func newSite(limits slots.Limits, weights fairshare.Weights) *site {
 	s := &site{now: time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC), ironic: nodes.New()}
 	s.slots = slots.DefaultConfig()
 	s.slots.Limits, s.slots.StuckAfter = limits, 0
@@ -29,8 +29,7 @@ func newSite(limits slots.Limits, cfg fairshare.Config) *site {
 	if s.ledger, err = slots.New(s.slots, s.now, s); err != nil {
 		panic(err)
 	}
-	cfg.Limit = limits.Total
-	s.order = fairshare.New(cfg, s.ledger)
+	s.order = fairshare.New(weights, s.ledger)
 	s.poll()
 	s.now = s.now.Add(2 * time.Minute)
 	s.poll()
@@ -140,7 +139,7 @@ func (s *site) do(line string) string {
 		if err := s.ledger.Configure(s.now, s.slots); err != nil {
 			panic(err)
 		}
-		s.order.Configure(fairshare.DefaultConfig(n))
+		s.order.Configure(nil)
 		s.order.SlotsChanged(s.now)
 	case "queue":
 		var all []string

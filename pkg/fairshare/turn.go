@@ -114,7 +114,7 @@ func (t *tenant) turns(tag float64, name string) int {
 	if whole <= n+same && t.name < name {
 		whole++
 	}
-	return int(min(whole, maxLimit))
+	return int(min(whole, slots.MaxLimit))
 }
 
 // may reports whether a host takes one of the free slots: it is among the hosts that the time for which a slot has been idle
@@ -161,7 +161,7 @@ func (o *Order) within(now time.Time, h *slots.Host, of *limit, free, kept int) 
 // one in one of gap / (1 % of held) turns; one host in 400 is overtaken six times as often. Who asks more rarely than others
 // is overtaken by more until it asks, and would keep a slot idle for longer: by ten times as many at most.
 func (o *Order) overdue(h *slots.Host) bool {
-	most := max(20, o.cfg.Limit, 6*o.pace.rivals)
+	most := max(20, o.ledger.Limit(slots.Pool{}), 6*o.pace.rivals)
 	rarely := min(max(1, float64(h.Turn.Gap)/float64(o.pace.gap)), 10)
 	return float64(h.Turn.Overtaken) >= float64(most)*rarely
 }
@@ -169,7 +169,7 @@ func (o *Order) overdue(h *slots.Host) bool {
 // owed reports whether a tenant is so many slots behind another that its first hosts are due. That happens to one that has
 // few hosts in line, and so seldom asks while a slot is free.
 func (o *Order) owed(t *tenant) bool {
-	return (o.v-t.f)*t.weight >= float64(max(fewOwed, ceilDiv(o.cfg.Limit, 4)))
+	return (o.v-t.f)*t.weight >= float64(max(fewOwed, ceilDiv(o.ledger.Limit(slots.Pool{}), 4)))
 }
 
 // Due reports whether a slot is kept for a host.

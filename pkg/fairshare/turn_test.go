@@ -178,9 +178,7 @@ var situations = []struct {
 func TestTurns(t *testing.T) {
 	for _, c := range situations {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := fairshare.DefaultConfig(c.limits.Total)
-			cfg.Weights = c.weights
-			s := newSite(c.limits, cfg)
+			s := newSite(c.limits, c.weights)
 			for line := range strings.Lines(strings.TrimSpace(c.lines)) {
 				event, want, _ := strings.Cut(strings.TrimSpace(line), "=>")
 				if got := s.do(strings.TrimSpace(event)); got != strings.TrimSpace(want) {
@@ -191,29 +189,22 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-func TestConfigIsChecked(t *testing.T) {
+func TestWeightsAreChecked(t *testing.T) {
 	for _, c := range []struct {
-		change func(*fairshare.Config)
-		want   string // "": it is valid
+		weights fairshare.Weights
+		want    string // "": they are valid
 	}{
-		{func(*fairshare.Config) {}, ""},
-		{func(c *fairshare.Config) {
-			c.Limit, c.Threshold, c.Cap, c.Weights = 1, 1, 1, map[string]float64{"a": 0.01, "b": 100}
-		}, ""},
-		{func(c *fairshare.Config) { c.Limit, c.Threshold, c.Cap = 100_000, 9, 100_000 }, ""},
-		{func(c *fairshare.Config) { c.Limit = 0 }, "limit: 0 is not within 1..100000"},
-		{func(c *fairshare.Config) { c.Threshold = 10 }, "failing threshold: 10 is not within 1..9"},
-		{func(c *fairshare.Config) { c.Cap = 21 }, "failing cap: 21 is not within 1..20"},
-		{func(c *fairshare.Config) { c.Weights = map[string]float64{"a": 0} }, `weight of tenant "a": 0 is not within 0.01..100`},
+		{nil, ""},
+		{fairshare.Weights{"a": 0.01, "b": 100}, ""},
+		{fairshare.Weights{"a": 0}, `weight of tenant "a": 0 is not within 0.01..100`},
+		{fairshare.Weights{"a": 101}, `weight of tenant "a": 101 is not within 0.01..100`},
 	} {
-		cfg := fairshare.DefaultConfig(20)
-		c.change(&cfg)
 		got := ""
-		if err := cfg.Validate(); err != nil {
+		if err := c.weights.Validate(); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {
-			t.Errorf("%+v: %q, want %q", cfg, got, c.want)
+			t.Errorf("%+v: %q, want %q", c.weights, got, c.want)
 		}
 	}
 }

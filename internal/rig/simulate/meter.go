@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 )
 
 // gated is a clock that runs only while its gate is open. Sums over a part of the
@@ -87,10 +87,8 @@ func (m *meter) change(h *host, f func()) {
 	m.gates()
 }
 
-var failing = admission.DefaultTurns().Threshold
-
 func (m *meter) tally(h *host, sign int) {
-	if !h.Waiting() || h.lost || h.Failures() >= failing {
+	if !h.Waiting() || h.lost || h.Failures() >= fairshare.FailingFrom {
 		return
 	}
 	m.healthyWaiting += sign
