@@ -7,7 +7,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Ask is what one ask says of its host.
+// Ask is what one ask says about its host.
 type Ask struct {
 	ID       ID
 	Op       api.Op
@@ -16,54 +16,54 @@ type Ask struct {
 	// Group and VirtualMedia count until Ironic has shown the node.
 	Group        string
 	VirtualMedia bool
-	Put          bool // it is a PUT of the gateway, which is work whatever the state of the node
+	Put          bool // a PUT of the gateway asks, which starts work whatever the node's provision state
 	Exists       bool // the cluster has this host
 
 	// For pkg/admission.
-	Errors    int
-	UID, Spec string
-	Planned   bool
+	Errors    int    // the failures that the client counts
+	UID, Spec string // of the BareMetalHost
+	Planned   bool   // for planned work
 }
 
-// Standing is how a host that asks stands with its slot.
+// Standing is how a host that asks stands with the ledger.
 type Standing int
 
-// The standings, in the order in which they are tried.
+// The standings, in the order in which the ledger tries them.
 const (
-	Exempt   Standing = iota // passes without a slot
+	Exempt   Standing = iota // it passes without a slot
 	Done                     // nothing is left to start
-	Held                     // holds a slot, or is at work
-	Overdue                  // holds a slot, and did not use it for too long
-	Stale                    // Ironic was not seen for too long
-	Starting                 // it is not known yet who is at work, or where the host competes
-	Unknown                  // nobody has shown it, and too many such hosts ask
-	Open                     // needs a slot
+	Held                     // it holds a slot, or its node is at work
+	Overdue                  // it holds a slot, and has not used it for too long
+	Stale                    // the view of Ironic is too old
+	Starting                 // nobody knows yet which nodes are at work, or the pool of the host
+	Unknown                  // neither Ironic nor the cluster has shown it, and too many such hosts ask
+	Open                     // it needs a slot
 )
 
-// Ask returns the host of an ask, and how that stands. With keep the ledger remembers it, but for a host that it does
-// not know and that wants nothing, or is one too many: that one, as any without keep, may not be in the table.
+// Ask returns the host of an ask, and its standing. With keep, the ledger remembers the ask. It does not remember a new
+// host that wants nothing or is one of too many; such a host, and a new one without keep, is not in the table.
 func (l *Ledger) Ask(now time.Time, ask Ask, keep bool) (*Host, Standing) {
 	l.Tick(now)
 	h := l.Find(ask.ID)
 	if o := l.byName[ask.ID.Name]; !keep && h != nil && h.Slot == nil && !h.named && o != nil && o.Slot != nil && o.UUID == "" {
-		h = o // the same host, as an ask in earnest will tell
+		h = o // learn would merge the two
 	}
 	isNew := h == nil
 	if isNew {
 		h = &Host{ID: ask.ID, Asked: ask}
 		l.place(h)
 	}
-	s := l.standing(h, &ask)
-	if isNew && s != Done && !ask.Put && !ask.Exists {
+	standing := l.standing(h, &ask)
+	if isNew && standing != Done && !ask.Put && !ask.Exists {
 		switch {
 		case len(l.strangers) >= MaxUnknown:
-			s = Unknown
+			standing = Unknown
 		case keep:
 			l.strangers[h] = struct{}{}
 		}
 	}
-	if !keep || isNew && (s == Done || s == Unknown) {
-		return h, s
+	if !keep || isNew && (standing == Done || standing == Unknown) {
+		return h, standing
 	}
 	l.learn(h, ask.ID, false)
 	h.Asked, h.AskedAt, h.HasAsked = ask, l.now, true
@@ -71,14 +71,14 @@ func (l *Ledger) Ask(now time.Time, ask Ask, keep bool) (*Host, Standing) {
 		h.Deployed = ask.State == api.BMHProvisioned || ask.State == api.BMHExternallyProvisioned
 	}
 	if ask.Op != api.OpInspect && ask.Op != api.OpNone {
-		h.inspected = time.Time{} // its operator has gone on: a later inspection is another one
+		h.inspected = time.Time{} // BMO has gone on: a later ask to inspect means another inspection
 	}
 	l.place(h)
-	s = l.standing(h, &ask)
-	if l.needsFetch(h, &ask, s) {
+	standing = l.standing(h, &ask)
+	if l.needsFetch(h, &ask, standing) {
 		l.Want(h)
 	}
-	return h, s
+	return h, standing
 }
 
 func (l *Ledger) standing(h *Host, ask *Ask) Standing {
@@ -96,18 +96,18 @@ func (l *Ledger) standing(h *Host, ask *Ask) Standing {
 	case h.Works && l.now.Sub(h.Seen.At) <= l.cfg.MaxStale:
 		return Held
 	}
-	s, _ := l.Ready(l.now)
+	ready, _ := l.Ready(l.now)
 	switch {
-	case s == Open && h.Works:
-		return Stale // what is known of it is too old
-	case s == Open && !placed:
+	case ready == Open && h.Works:
+		return Stale // the observation of its node is too old
+	case ready == Open && !placed:
 		return Starting
 	}
-	return s
+	return ready
 }
 
-// overdue reports whether a host has had a slot for long and does nothing with it, as Ironic has shown since: each yes
-// would renew it forever.
+// overdue reports whether the host has had a slot for long, and Ironic has shown that it did not use it. Without this
+// rule, each yes would renew the slot forever.
 func (l *Ledger) overdue(h *Host) bool {
 	s, since := h.Slot, h.Slot.Since
 	if s.Phase == Lingering {
@@ -117,9 +117,9 @@ func (l *Ledger) overdue(h *Host) bool {
 		h.Seen.At.Sub(since) >= l.cfg.LeaseTTL
 }
 
-// done reports whether nothing is left to start for an ask: its host wants nothing, or has what it wants. What was last
-// seen of the host must be how it stands: nothing that got a yes can change it any more, and Ironic has not been away
-// since, as it may come back with an earlier state.
+// done reports whether nothing is left to start for an ask: its host wants nothing, or has what it wants. The newest
+// observation must still hold: no work can follow from an earlier yes, and no poll has failed since, as Ironic may
+// come back with an earlier state.
 func (l *Ledger) done(h *Host, ask *Ask) bool {
 	s, nothing := h.Slot, ask.wantsNothing()
 	switch {
@@ -134,7 +134,7 @@ func (l *Ledger) done(h *Host, ask *Ask) bool {
 	case nothing:
 		return true
 	case ask.ID.UUID == "" || s != nil && s.Op != ask.Op:
-		return false // the name may have another node; the slot's own work may yet start
+		return false // another node may have the name now; the work that the slot is for may still start
 	}
 	n, inspects := h.Node, ask.State == api.BMHInspecting || ask.State == api.BMHManageable
 	return ask.Op == api.OpProvision && n.State == ironic.Active ||
@@ -142,7 +142,7 @@ func (l *Ledger) done(h *Host, ask *Ask) bool {
 		ask.Op == api.OpInspect && n.State == ironic.Manageable && n.LastError == "" && inspects && !l.now.After(h.inspected)
 }
 
-// wantsNothing reports whether the client itself says that no work will follow.
+// wantsNothing reports whether the ask itself says that no work will follow.
 func (a *Ask) wantsNothing() bool {
 	switch a.State {
 	case "", api.BMHProvisioning, api.BMHProvisioned, api.BMHDeprovisioning:
@@ -151,10 +151,10 @@ func (a *Ask) wantsNothing() bool {
 	return a.Op == api.OpNone || a.Deleting
 }
 
-// Grant gives h a slot. The caller has seen that one is free, or knowingly goes above the limit.
+// Grant gives h a slot. The caller makes sure that one is free, or that h may go above the limit.
 func (l *Ledger) Grant(now time.Time, h *Host, ask Ask) {
 	l.Tick(now)
-	if h.Slot != nil { // its work has failed, and this one takes the place of that
+	if h.Slot != nil { // its work has failed: the next try takes another slot
 		l.end(h, Finished)
 	}
 	l.totals.Granted++
@@ -164,8 +164,8 @@ func (l *Ledger) Grant(now time.Time, h *Host, ask Ask) {
 	l.pass(h, ask)
 }
 
-// Renew notes a yes to a host that holds a slot or is at work. If it had none, it has one from now on, above the limit
-// too.
+// Renew notes a yes to a host that holds a slot, or whose node is at work. A host without a slot gets one, even above
+// the limit.
 func (l *Ledger) Renew(now time.Time, h *Host, ask Ask) {
 	l.Tick(now)
 	if h.Slot == nil {
@@ -178,8 +178,8 @@ func (l *Ledger) Renew(now time.Time, h *Host, ask Ask) {
 	l.pass(h, ask)
 }
 
-// pass notes a yes: whatever was sent before shows nothing of what follows from it. The target of a PUT becomes the op
-// when Ironic accepts it.
+// pass notes a yes: earlier observations show nothing of the work that follows from it. The target of a PUT becomes the
+// slot's op when Ironic accepts the PUT.
 func (l *Ledger) pass(h *Host, ask Ask) {
 	l.seq++
 	h.everYes, h.missing, h.yesSeq, h.Slot.yesAt = true, 0, l.seq, l.now
@@ -188,12 +188,12 @@ func (l *Ledger) pass(h *Host, ask Ask) {
 	}
 	s := h.Slot
 	if s.Op != ask.Op || ask.Op == api.OpRescue || ask.Op == api.OpService {
-		s.Op, s.opSeq, s.did = ask.Op, h.yesSeq, "" // the work before proves nothing for this one
+		s.Op, s.opSeq, s.did = ask.Op, h.yesSeq, "" // earlier work does not reach the goal of this op
 	}
 	s.checkAt, s.checkSeq, s.nameOnly = l.now, h.yesSeq, ask.ID.UUID == ""
 }
 
-// NothingLeft notes that h was told that nothing is left to start. A slot that it holds ends.
+// NothingLeft notes that the caller told h that nothing is left to start. A slot that h holds ends.
 func (l *Ledger) NothingLeft(now time.Time, h *Host) {
 	l.Tick(now)
 	if l.Find(h.ID) != h {
@@ -204,7 +204,7 @@ func (l *Ledger) NothingLeft(now time.Time, h *Host) {
 		h.inspected = soon
 	}
 	if h.Slot != nil {
-		if h.Slot.Phase == Leased { // it may have used it since that observation
+		if h.Slot.Phase == Leased { // it may have started work since the last observation
 			l.seq++
 			h.yesSeq = l.seq
 			l.Want(h)
@@ -213,5 +213,5 @@ func (l *Ledger) NothingLeft(now time.Time, h *Host) {
 	}
 }
 
-// LetPass notes that h may start without a slot: once its node is at work, it counts if it should.
+// LetPass notes that the caller let h start without a slot. Its busy node then counts, unless h is exempt.
 func (l *Ledger) LetPass(h *Host) { h.everYes = true }

@@ -8,58 +8,57 @@ import (
 	"time"
 )
 
-// CountMode is which busy nodes of others count.
+// CountMode says which busy nodes count though their hosts never asked.
 type CountMode string
 
 // The count modes.
 const (
-	CountAgent CountMode = "agent" // those whose agent has called
-	CountBusy  CountMode = "busy"  // all
+	CountAgent CountMode = "agent" // nodes whose agent has called
+	CountBusy  CountMode = "busy"  // all busy nodes
 )
 
-// Facts that are no settings.
+// Bounds that no setting changes.
 const (
-	MaxLimit = 100_000
-	// MaxUnknown bounds the hosts that ask and that neither Ironic nor the cluster has shown: anybody
-	// can invent names. No record is kept of more of them.
+	MaxLimit = 100_000 // the highest limit that a user can set
+	// MaxUnknown bounds the records of hosts that neither Ironic nor the cluster has shown: any client can invent names.
 	MaxUnknown = 100_000
 
 	maxDuration = 10_000 * time.Hour // keeps sums far from overflowing
-	// doneMaxAge bounds the age of an observation by which nothing is left to do. BMO asks again after
-	// one to two minutes, and idle nodes are not in the lists of a poll.
+	// doneMaxAge is the oldest observation that proves that nothing is left to start. BMO asks again after one to two
+	// minutes, and the lists of a poll do not show idle nodes.
 	doneMaxAge = 15 * time.Minute
-	// cleansUpFor is how long a conductor may take to say why work has failed.
+	// cleansUpFor is how long a conductor may take to write why work has failed.
 	cleansUpFor = 3 * time.Minute
-	// heartbeatStill is how long the heartbeat of a stuck node has not changed.
+	// heartbeatStill is for how long a node's heartbeat must not have changed before the node is stuck.
 	heartbeatStill = 5 * time.Minute
-	maxShared      = 4096            // kinds of idle nodes that are kept once
-	maxFetches     = 20              // of single nodes in one poll
-	fetchGap       = 5 * time.Second // between two for one slot: polls come twice a second while hosts wait
-	forgetAfter    = time.Hour       // a silent host without a slot is forgotten
+	maxShared      = 4096            // different idle nodes that hosts share
+	maxFetches     = 20              // fetches of single nodes in one poll
+	fetchGap       = 5 * time.Second // between two fetches of a node whose host has an unused slot
+	forgetAfter    = time.Hour       // the ledger forgets a host without a slot that was silent for so long
 )
 
-// Limits is the part of Config that may change while running.
+// Limits says how many slots there are.
 type Limits struct {
-	Total        int            // MAX_CONCURRENT_PROVISIONING_HOSTS
-	Groups       map[string]int // of single conductor groups, within Total
-	VirtualMedia int            // of hosts that boot from virtual media, beside Total; 0: none
-	// ExemptVirtualMedia lets hosts that boot from virtual media pass, unless they have a limit.
+	Total        int            // slots in all; MAX_CONCURRENT_PROVISIONING_HOSTS
+	Groups       map[string]int // slots of a conductor group, by its name; within Total
+	VirtualMedia int            // slots of hosts that boot from virtual media, beside Total; 0: they have no pool
+	// ExemptVirtualMedia: hosts that boot from virtual media need no slot, unless VirtualMedia is set.
 	ExemptVirtualMedia bool
-	StuckCap           int // the most hosts that are written off at a time
+	StuckCap           int // the most stuck hosts whose slots do not count
 }
 
-// Config holds the settings of a Ledger. DefaultConfig is a usable one.
+// Config holds the settings of a Ledger. DefaultConfig returns one that is valid.
 type Config struct {
 	Limits
 	Count      CountMode
 	CountExtra bool // nodes in service and hold states count too
 
-	LeaseTTL   time.Duration // a yes is used within it
-	Linger     time.Duration // so long a host keeps its slot between two phases of its work
-	Settle     time.Duration // after a start it is known who is at work
-	MaxStale   time.Duration // an older view lets nobody start
-	ListMaxAge time.Duration // a node is not fetched anew for an ask within it
-	StuckAfter time.Duration // 0: no host is ever stuck
+	LeaseTTL   time.Duration // how long after the last yes a host keeps an unused slot
+	Linger     time.Duration // how long a host keeps its slot between two phases of its work
+	Settle     time.Duration // how long after a start a node may still turn out to be at work
+	MaxStale   time.Duration // the oldest view of Ironic with which a new host may start
+	ListMaxAge time.Duration // how long an ask is content with the last fetch of its node
+	StuckAfter time.Duration // how long a node stands still before it is stuck; 0: none ever is
 }
 
 // DefaultConfig returns the defaults of docs/settings.md.
@@ -71,7 +70,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault of l at once.
+// Validate returns one error that joins all faults of l.
 func (l Limits) Validate() error {
 	errs := []error{
 		within("limit", l.Total, 1, MaxLimit),
@@ -84,7 +83,7 @@ func (l Limits) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Validate reports every fault of c at once.
+// Validate returns one error that joins all faults of c.
 func (c Config) Validate() error {
 	errs := []error{c.Limits.Validate()}
 	if c.Count != CountAgent && c.Count != CountBusy {

@@ -1,23 +1,26 @@
-// Package slots knows every host, and which of them hold a slot.
+// Package slots keeps the record of each host, and knows which hosts hold a slot.
 //
-// There is one record of a host, Host, and one table of them, the Ledger. Asks come in by Ask and then Grant, Renew,
-// NothingLeft or LetPass, PUTs of the gateway by Forward, and what Ironic shows by Observe and ObserveNode.
+// Each host has one record, Host, in one table, the Ledger. A caller passes an ask to Ask, then reports the answer
+// with Grant, Renew, NothingLeft or LetPass. It reports a PUT of the gateway with Forward, and what Ironic shows with
+// Observe and ObserveNode.
 //
 // # The life of a slot
 //
 //	none ──yes──▶ Leased ──seen at work──▶ Working ──seen idle──▶ Lingering ──▶ none
 //
-// A slot is a promise: the host may make Ironic work. It ends when nothing can come of that promise any more. What was
-// sent before the last yes ends no slot, and nothing does while a PUT is on its way, or until Settle after its outcome
-// was lost. That a list does not show a node ends nothing either: the node is fetched alone. Otherwise a slot ends
+// A slot is a promise: the host may make Ironic work. It ends when no work can follow from that promise any more. Only
+// an observation whose request was sent after the last yes ends a slot. No observation ends it while a PUT is on its
+// way, or within Settle after the outcome of a PUT was lost. A list that does not show a node ends nothing: the
+// throttle fetches that node. Otherwise a slot ends
 //
 //   - Leased: LeaseTTL after the last yes, if the node is still idle;
 //   - Lingering: at once if the work reached its goal, or failed; else, because BMO may go on (it cleans, then
-//     deploys), Linger after the node was first seen idle.
+//     deploys), Linger after the node was first seen idle;
+//   - in each phase: when two fetches in a row show that Ironic does not have the node.
 //
-// A busy node without a slot gets one if it counts: every one while the throttle starts, because the process before may
-// have let it start; later a node with an agent, or one that was ever told yes.
+// The ledger gives a slot to a busy node without one: to every such node while the throttle starts, because the process
+// before may have let it start; later only if its agent has called, or its host was ever told yes.
 //
-// "Sent after" is told by ironic.Mark.Seq, a number that grows with each poll, fetch and yes, and never by clocks.
-// The package has no clock, lock or goroutine: every method takes now.
+// ironic.Mark.Seq, a number that grows with each poll, fetch and yes, tells which of two events came first, never a
+// clock. The package has no clock, lock or goroutine: the caller passes the time, and makes one call at a time.
 package slots

@@ -7,69 +7,69 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Events is told what the ledger finds, at once and in order. Its methods may read the ledger; they change no slot.
+// Events receives what the ledger finds, at once and in order. Its methods may read the ledger, but change no slot.
 type Events interface {
-	// WorkEnded tells of the end of a work, before the slot that it ends.
+	// WorkEnded reports the end of work, before that of the slot.
 	WorkEnded(now time.Time, e Ending)
-	// SlotBegan tells that h was found at work and holds a slot without a yes.
+	// SlotBegan reports that the node of h was found at work, and that h now holds a slot without a yes.
 	SlotBegan(now time.Time, h *Host)
-	// SlotEnded tells that h held s until now.
+	// SlotEnded reports that h held s until now.
 	SlotEnded(now time.Time, h *Host, s *Slot, how How)
-	// Merged tells that from turned out to be the host into; nil: from is forgotten.
+	// Merged reports that from and into are one host, whose record is into; nil: the ledger has forgotten from.
 	Merged(now time.Time, from, into *Host)
-	// Noticed tells of what an operator may want to read.
+	// Noticed reports what an operator may want to read.
 	Noticed(n Notice)
 }
 
 // How says how a slot ended.
 type How int
 
-// The ways.
+// The ways in which a slot ends.
 const (
-	Finished How = iota // the work is over
-	Unused              // it was never used
-	Refused             // Ironic refused the PUT that it was made for
-	Vanished            // the node is gone
+	Finished How = iota // the work is over, or nothing is left to start
+	Unused              // the host never used it
+	Refused             // Ironic refused, or never got, the PUT for which it was made
+	Vanished            // Ironic does not have the node any more
 )
 
-// Result is how a node's work ended, as metrics name it.
+// Result is how a node's work or boot ended, as metrics name it.
 type Result string
 
 // The results.
 const (
 	Succeeded Result = "success"
 	Failed    Result = "failure"
-	Neutral   Result = "neutral" // on purpose, by a fault that is not the host's, or nobody knows how
-	Found     Result = "found"   // in a failed state when it was first seen: nobody knows when it failed
+	Neutral   Result = "neutral" // somebody ended it, the fault is not the host's, or nobody knows how it ended
+	Found     Result = "found"   // the node had failed when it was first seen: nobody knows when
 	Gone      Result = "gone"    // no work ended: the node has left Ironic
 )
 
-// Ending is the end of a work.
+// Ending is the end of work of a node.
 type Ending struct {
 	Host    *Host
 	Result  Result
 	Work    ironic.Work
-	State   ironic.State // where Ironic left the node
-	Token   string       // provision_updated_at there
-	Cause   string       // last_error there
-	Rework  bool         // it was a deployment of a node that had an instance
-	Reached bool         // with Succeeded: all that the host was let start for
+	State   ironic.State // the node's provision state after it
+	Token   string       // the node's provision_updated_at
+	Cause   string       // the node's last_error
+	Rework  bool         // it deployed a node that had an instance
+	Reached bool         // with Succeeded: the op of the host's slot has reached its goal, if there is one
 }
 
-// NoticeKind names something that happened to a slot and that an operator may want to read of.
+// NoticeKind names something that happened to a slot, for an operator to read.
 type NoticeKind string
 
 // The notices.
 const (
-	NoticeExpired  NoticeKind = "expired"  // it was never used
-	NoticeVanished NoticeKind = "vanished" // its node left Ironic
-	NoticeAdopted  NoticeKind = "adopted"  // found at work when the throttle started
-	NoticeForeign  NoticeKind = "foreign"  // found at work without having asked
-	NoticeStuck    NoticeKind = "stuck"    // its node does not move: it counts no more
-	NoticeMoved    NoticeKind = "moved"    // its node moves again: it counts again
+	NoticeExpired  NoticeKind = "expired"  // the host never used its slot
+	NoticeVanished NoticeKind = "vanished" // the node left Ironic
+	NoticeAdopted  NoticeKind = "adopted"  // the node was at work when the throttle started
+	NoticeForeign  NoticeKind = "foreign"  // the node is at work, and its host has not asked
+	NoticeStuck    NoticeKind = "stuck"    // the node does not move: its slot counts no more
+	NoticeMoved    NoticeKind = "moved"    // the node moves again: its slot counts again
 )
 
-// Notice is one such event.
+// Notice tells an operator what happened to the slot of a host.
 type Notice struct {
 	Kind  NoticeKind
 	ID    ID

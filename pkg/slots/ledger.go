@@ -13,30 +13,31 @@ type Ledger struct {
 	cfg    Config
 	events Events
 	start  time.Time
-	now    time.Time // the latest that was passed in
-	seq    uint64    // numbers events
-	born   uint64    // what was sent before is of an earlier term, and shows nothing
+	now    time.Time // the latest time that a caller has passed
+	seq    uint64    // Seq of the last poll, fetch, yes or end of a PUT
+	born   uint64    // Seq at which this term began: it ignores earlier observations
 
 	byUUID, byName map[string]*Host
-	live           map[*Host]struct{}           // hold a slot, or their node is at work
-	idle           map[ironic.Node]*ironic.Node // nodes that many hosts share
-	counts         map[Pool]api.Slots           // of live; nil: they are counted at the next question
+	live           map[*Host]struct{}           // hosts that hold a slot, or whose node is at work
+	idle           map[ironic.Node]*ironic.Node // idle nodes that many hosts share
+	counts         map[Pool]api.Slots           // of live; nil: Slots has to count
 	strangers      map[*Host]struct{}           // hosts that ask, and that neither Ironic nor the cluster has shown
-	wanted         []*Host                      // to be fetched, oldest first
+	wanted         []*Host                      // hosts whose nodes to fetch, oldest first
 
-	// What the complete polls have shown as a whole.
+	// The complete polls.
 	polls   uint64
 	takenAt time.Time     // when the last one was sent
-	took    time.Duration // what they take of late
+	took    time.Duration // how long they take: the longest, fading by half with each poll
 	whole   ironic.Mark   // the last one that showed failed nodes too
-	settled bool          // it is known who was let start by the process before
-	broke   uint64        // when the last poll failed
+	settled bool          // all nodes are known that the process before let start
+	broke   uint64        // Seq at which the last poll failed
 
 	totals api.Totals
-	booted []Boot // have ended since somebody asked
+	booted []Boot // boots that have ended since the last call of Boots
 }
 
-// New returns a ledger that starts now: no host starts before a complete poll that is sent Config.Settle later.
+// New returns a ledger that starts now: no host may start before a complete poll that is sent Config.Settle later.
+// It returns the faults of cfg as an error.
 func New(cfg Config, now time.Time, events Events) (*Ledger, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -49,24 +50,25 @@ func New(cfg Config, now time.Time, events Events) (*Ledger, error) {
 	}, nil
 }
 
-// Follow makes l the ledger of the term after old's: what was sent in that one shows it nothing.
+// Follow makes l, still empty, the successor of old: l ignores observations whose requests were sent before.
 func (l *Ledger) Follow(old *Ledger) { l.seq, l.born = old.seq, old.seq }
 
-// Tick moves the clock on, never back.
+// Tick moves the ledger's time forward, never back.
 func (l *Ledger) Tick(now time.Time) {
 	if now.After(l.now) {
 		l.now = now
 	}
 }
 
-// Begin returns a mark later than everything that has happened.
+// Begin returns a mark that is later than everything that has happened.
 func (l *Ledger) Begin(now time.Time) ironic.Mark {
 	l.Tick(now)
 	l.seq++
 	return ironic.Mark{Seq: l.seq, At: l.now}
 }
 
-// Configure changes the settings. Nobody loses a slot by a lower limit; shorter times count at the next observation.
+// Configure changes the settings, or returns the faults of cfg. A lower limit takes no slot away; shorter times apply
+// from the next observation on.
 func (l *Ledger) Configure(now time.Time, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -76,7 +78,7 @@ func (l *Ledger) Configure(now time.Time, cfg Config) error {
 	l.cfg, l.counts = cfg, nil
 	l.All(l.place)
 	for h := range l.live {
-		if h.Slot == nil && h.everYes && !h.Exempt { // it was let pass, and is at work
+		if h.Slot == nil && h.everYes && !h.Exempt { // it started without a slot, and now needs one
 			l.atWork(h, Foreign)
 		}
 	}
@@ -84,9 +86,9 @@ func (l *Ledger) Configure(now time.Time, cfg Config) error {
 	return nil
 }
 
-// atWork gives a slot to h, which was found at work.
-func (l *Ledger) atWork(h *Host, from Origin) {
-	h.Slot = &Slot{Origin: from, Since: l.now, Phase: Working, seq: h.Seen.Seq, busySeq: h.Seen.Seq}
+// atWork gives a slot to h, whose node was found at work.
+func (l *Ledger) atWork(h *Host, origin Origin) {
+	h.Slot = &Slot{Origin: origin, Since: l.now, Phase: Working, seq: h.Seen.Seq, busySeq: h.Seen.Seq}
 	l.update(h)
 	l.events.SlotBegan(l.now, h)
 }
@@ -111,7 +113,7 @@ func (l *Ledger) end(h *Host, how How) {
 	l.events.SlotEnded(l.now, h, s, how)
 }
 
-// update is called when the slot or the observation of h has changed.
+// update brings live and counts up to date after the slot or the observation of h has changed.
 func (l *Ledger) update(h *Host) {
 	l.counts = nil
 	if !h.gone && (h.Slot != nil || h.Works || !h.cleansUp.IsZero()) {
@@ -121,7 +123,7 @@ func (l *Ledger) update(h *Host) {
 	}
 }
 
-// Holders calls f for everybody who holds a slot that counts, in no order.
+// Holders calls f for every host that holds a slot that counts, in no order.
 func (l *Ledger) Holders(f func(*Host)) {
 	for h := range l.live {
 		if h.counts() {

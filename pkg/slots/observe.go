@@ -7,7 +7,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Observe takes a complete poll.
+// Observe takes in a complete poll.
 func (l *Ledger) Observe(now time.Time, o ironic.Observation) {
 	l.Tick(now)
 	if o.Mark.Seq <= l.born {
@@ -34,7 +34,7 @@ func (l *Ledger) Observe(now time.Time, o ironic.Observation) {
 	l.findStuck()
 }
 
-// ObserveNode takes the answer to one fetch.
+// ObserveNode takes in the answer to one fetch.
 func (l *Ledger) ObserveNode(now time.Time, o ironic.NodeObservation) {
 	l.Tick(now)
 	switch {
@@ -51,14 +51,15 @@ func (l *Ledger) ObserveNode(now time.Time, o ironic.NodeObservation) {
 	}
 }
 
-// observe takes what a list or fetch shows of a node and returns its host; without keep, nil for an unknown idle one.
+// observe takes in what a list or fetch shows of a node, and returns its host. Without keep it makes no host for an
+// unknown idle node, and returns nil.
 func (l *Ledger) observe(mark ironic.Mark, n ironic.Node, keep bool) *Host {
 	id := ID{UUID: n.UUID, Name: n.Name}
 	h := l.Find(id)
 	if h != nil && mark.Seq <= h.Seen.Seq {
 		return h
 	}
-	if again := l.recreated(id, h); h == nil { // else it becomes one with h below
+	if again := l.recreated(id, h); h == nil { // else learn merges it with h
 		h = again
 	}
 	busy := n.State.Busy() || n.State.Extra()
@@ -90,8 +91,7 @@ func (l *Ledger) observe(mark ironic.Mark, n ironic.Node, keep bool) *Host {
 	return h
 }
 
-// shared returns one node for all idle ones that differ in nothing that matters any more: a hundred thousand of them wait.
-// Most are as they were before.
+// shared returns one node for all idle nodes with the same relevant fields: a hundred thousand of them may wait.
 func (l *Ledger) shared(n, before *ironic.Node) *ironic.Node {
 	if n.State.Failed() || n.LastError != "" {
 		return n
@@ -111,8 +111,8 @@ func (l *Ledger) shared(n, before *ironic.Node) *ironic.Node {
 	return l.idle[same]
 }
 
-// recreated returns the host that has the name of another node than known, which is seen, if its last yes was to that
-// name: somebody deleted the node and created it again, and the yes may be for this one. The slot goes with it.
+// recreated returns the host that has the name of the node that is seen, if it is not known, the host of that node, and
+// its last yes was to that name: somebody deleted the node and created it again, and the host keeps its slot.
 func (l *Ledger) recreated(id ID, known *Host) *Host {
 	h := l.byName[id.Name]
 	if h == nil || h == known || id.Name == "" || h.Slot == nil || !h.Slot.nameOnly {
@@ -125,8 +125,8 @@ func (l *Ledger) recreated(id ID, known *Host) *Host {
 	return h
 }
 
-// cleansUp reports whether a conductor has ended the work of h's node, and not said yet why: when a wait times out,
-// Ironic sets the failed state, cleans up, and writes last_error last. Until then it is still work.
+// cleansUp reports whether a conductor still cleans up after failed work of h's node, for at most cleansUpFor: when a
+// wait times out, Ironic sets the failed state, cleans up, and writes last_error last. Until then it is still work.
 func (l *Ledger) cleansUp(h *Host) bool {
 	switch {
 	case !h.Node.State.Failed() || h.Node.LastError != "" || !h.Node.Locked:
@@ -140,13 +140,13 @@ func (l *Ledger) cleansUp(h *Host) bool {
 	return false
 }
 
-// seenBusy notes that a slot is used, and gives one to a busy node that counts and has none.
+// seenBusy notes that the host uses its slot, and gives a slot to a host without one whose busy node counts.
 func (l *Ledger) seenBusy(h *Host) {
 	h.inspected, h.wanted = time.Time{}, false
 	s, starting := h.Slot, !l.settled
 	switch {
 	case s != nil:
-		if h.Seen.Seq > s.seq && h.Seen.Seq >= s.busySeq { // else it is from before
+		if h.Seen.Seq > s.seq && h.Seen.Seq >= s.busySeq { // else the observation is older than the slot or its work
 			s.Phase, s.busySeq, s.idleAt = Working, h.Seen.Seq, time.Time{}
 			if h.Seen.Seq > s.opSeq {
 				s.did = h.Node.State.Work()
@@ -154,7 +154,7 @@ func (l *Ledger) seenBusy(h *Host) {
 		}
 	case !h.Works && !starting:
 	case h.Exempt:
-		h.everYes = h.everYes || starting // should virtual media get a limit
+		h.everYes = h.everYes || starting // for the case that virtual media gets a limit
 	case starting: // the process before may have let it start
 		l.totals.Adopted++
 		l.atWork(h, Adopted)
@@ -166,7 +166,7 @@ func (l *Ledger) seenBusy(h *Host) {
 	}
 }
 
-// seenIdle ends slots. unseen: work started and failed since the observation before.
+// seenIdle ends h's slot, if its node is idle and no work can follow. unseen: as followWork returns it.
 func (l *Ledger) seenIdle(h *Host, unseen bool) {
 	s, failed := h.Slot, h.Node.State.Failed()
 	if s == nil {
@@ -191,8 +191,8 @@ func (l *Ledger) seenIdle(h *Host, unseen bool) {
 	}
 }
 
-// mayEnd reports whether the newest observation may end h's slot: it was sent after the last yes, no PUT is on its way,
-// and the outcome of none is unknown.
+// mayEnd reports whether the newest observation may end h's slot: its request was sent after the last yes, no PUT is on
+// its way, and none has lost its outcome within Settle. It ends a slot itself whose only PUT came to nothing.
 func (l *Ledger) mayEnd(h *Host) bool {
 	s := h.Slot
 	switch {
@@ -204,21 +204,21 @@ func (l *Ledger) mayEnd(h *Host) bool {
 		return false
 	}
 	s.unsure = time.Time{}
-	if s.creator != nil && s.checkAt.IsZero() && s.Phase == Leased { // it came to nothing
+	if s.creator != nil && s.checkAt.IsZero() && s.Phase == Leased {
 		l.end(h, Unused)
 		return false
 	}
 	return true
 }
 
-// usedUp reports whether no work can start on the last yes any more.
+// usedUp reports whether no work can follow from the last yes any more.
 func (l *Ledger) usedUp(h *Host) bool {
 	s := h.Slot
 	return h.Seen.Seq > h.yesSeq && (s.checkAt.IsZero() || h.Seen.At.Sub(s.checkAt) >= l.cfg.Linger || l.reached(h))
 }
 
-// reached reports whether the node is where the op of h's slot leads to. Where that is also where the op starts from,
-// the work must have been seen.
+// reached reports whether the node is in the state that the op of h's slot leads to. If the op also starts from that
+// state, the throttle must have seen the work.
 func (l *Ledger) reached(h *Host) bool {
 	if !h.idle() {
 		return false
@@ -226,7 +226,7 @@ func (l *Ledger) reached(h *Host) bool {
 	s, n := h.Slot, h.Node
 	manageable := n.State == ironic.Manageable && n.LastError == ""
 	switch s.Op {
-	case api.OpProvision, api.OpUnrescue, "": // of unknown op: nothing follows a deployment
+	case api.OpProvision, api.OpUnrescue, "": // whatever an unknown op was, no work follows in active
 		return n.State == ironic.Active
 	case api.OpDeprovision:
 		return n.State == ironic.Available
@@ -242,11 +242,11 @@ func (l *Ledger) reached(h *Host) bool {
 	return false
 }
 
-// observeMissing takes a 404.
+// observeMissing takes in a fetch that Ironic answered with 404.
 func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 	h := l.Find(ID{UUID: o.Key, Name: o.Key})
 	if h == nil || o.Mark.Seq <= h.Seen.Seq {
-		return // another node has taken the name, or a newer observation is known
+		return // no host has the name or UUID any more, or a newer observation is known
 	}
 	last := h.State()
 	h.Seen, h.Node, h.Works, h.busy = o.Mark, nil, false, false
@@ -258,7 +258,7 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 			l.nodeGone(h, last)
 		}
 	case !l.mayEnd(h):
-	case h.UUID == "": // it is not in Ironic yet
+	case h.UUID == "": // its node is not in Ironic yet
 		if s.Phase == Leased && o.Mark.At.Sub(s.yesAt) >= l.cfg.LeaseTTL {
 			l.end(h, Unused)
 		}
@@ -271,8 +271,8 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 	l.update(h)
 }
 
-// nodeGone forgets what h's node did, as Ironic does not have it any more. Its name may get another node.
-// last is the state in which Ironic has shown it, "" if it has not.
+// nodeGone forgets what h's node did, as Ironic does not have it any more. Another node may get its name. last is the
+// provision state that was last seen, "" if none was.
 func (l *Ledger) nodeGone(h *Host, last ironic.State) {
 	l.events.WorkEnded(l.now, Ending{Host: h, Result: Gone, State: last})
 	h.work, h.failed, h.everYes, h.yesSeq, h.named = nil, stamp{}, false, 0, false

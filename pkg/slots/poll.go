@@ -9,23 +9,23 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// PollFailed notes that a poll was not completed. It ends nothing and makes the view no younger.
+// PollFailed notes that a poll did not complete. It ends no slot, and leaves the view as old as it is.
 func (l *Ledger) PollFailed(now time.Time) {
 	l.Tick(now)
 	l.seq++
 	l.broke = l.seq
 }
 
-// Unsettle lets nobody start before a complete poll that is sent Config.Settle after now, as New does: Ironic may be
-// another one. Whoever has a slot keeps it.
+// Unsettle makes l start again, as New does: it may talk to another Ironic now. Hosts keep their slots, and no new host
+// may start before a complete poll that is sent Config.Settle after now.
 func (l *Ledger) Unsettle(now time.Time) {
 	l.Tick(now)
 	l.start, l.settled = l.now, false
 }
 
-// Ready reports whether a host without a slot could get a yes at all: Open, Stale or Starting, and for how long that may
-// last. A view is as old as its poll took when it comes, and as old as two polls when the next one comes: so slow polls
-// may be older, up to a bound, until it is stale.
+// Ready reports whether a host without a slot could get a yes at all, as Open, Stale or Starting, and how long Starting
+// will last at least. A view is as old as its poll took when it comes, and twice as old when the next one comes. So
+// the bound for Stale grows with the time that polls take, up to four times Config.MaxStale.
 func (l *Ledger) Ready(now time.Time) (Standing, time.Duration) {
 	l.Tick(now)
 	switch {
@@ -37,7 +37,7 @@ func (l *Ledger) Ready(now time.Time) (Standing, time.Duration) {
 	return Open, 0
 }
 
-// View shows how current the ledger's view of Ironic is.
+// View returns how current the ledger's view of Ironic is.
 func (l *Ledger) View(now time.Time) api.View {
 	standing, _ := l.Ready(now)
 	v := api.View{Fresh: l.polls > 0 && standing != Stale, Settled: l.settled, AgeSeconds: -1, Polls: l.polls}
@@ -52,13 +52,13 @@ func (l *Ledger) View(now time.Time) api.View {
 	return v
 }
 
-// Whole reports whether the next poll is to read all lists. It is while the throttle starts: so all that are at work are
-// adopted, and what has failed before is not taken for a new failure.
+// Whole reports whether the next poll has to read all lists, as while the throttle starts: so it adopts all nodes at
+// work, and does not take an old failure for a new one.
 func (l *Ledger) Whole(time.Time) bool { return !l.settled }
 
-// Fetch names up to 20 nodes that the poll shall fetch alone, as it has not shown them: absence ends nothing. First those of
-// hosts whose slot depends on what their node is at, the longest unseen first; then those that somebody asked about, of which
-// each stays wanted until a fetch of it is answered.
+// Fetch returns the UUIDs or names of up to 20 nodes that the poll did not show in o and has to fetch: absence from a
+// list proves nothing. First come those on which the slot of a host depends, the longest unseen first; then those that
+// Want named, each until Ironic answers a fetch of it.
 func (l *Ledger) Fetch(now time.Time, o *ironic.Observation) []string {
 	l.Tick(now)
 	shown := make(map[string]bool, 2*len(o.Nodes))
@@ -86,17 +86,17 @@ func (l *Ledger) Fetch(now time.Time, o *ironic.Observation) []string {
 			keys = append(keys, h.key())
 		}
 	}
-	l.wanted = append(slices.Clone(l.wanted[n:]), l.wanted[:n]...) // who cannot be fetched does not delay the others
+	l.wanted = append(slices.Clone(l.wanted[n:]), l.wanted[:n]...) // a node that cannot be fetched delays no other
 	return keys
 }
 
-// depends reports whether something waits for a newer observation of h's node: the end of its slot, or what became of a PUT.
+// depends reports whether a newer observation of h's node may end a slot, or show what became of a PUT or of its work.
 func (l *Ledger) depends(h *Host) bool {
 	s := h.Slot
 	switch {
 	case s == nil:
 		return !h.cleansUp.IsZero()
-	case s.Phase == Leased: // is it used? is its node still there?
+	case s.Phase == Leased: // has the host used it? does the node still exist?
 		return l.now.Sub(h.fetched) >= fetchGap
 	case !s.unsure.IsZero() || !h.cleansUp.IsZero():
 		return true
@@ -106,7 +106,7 @@ func (l *Ledger) depends(h *Host) bool {
 	return !h.busy || h.Seen.Seq < s.opSeq
 }
 
-// Want has the node of h fetched.
+// Want puts the node of h on the list of nodes to fetch.
 func (l *Ledger) Want(h *Host) {
 	if !h.wanted {
 		h.wanted = true
@@ -114,7 +114,8 @@ func (l *Ledger) Want(h *Host) {
 	}
 }
 
-// Recheck has the node of h fetched again, whose state matters though it is idle, and keeps h from being forgotten.
+// Recheck puts the idle node of h on the list of nodes to fetch if it was not seen for Config.ListMaxAge. So the ledger
+// knows its provision state, and does not forget h.
 func (l *Ledger) Recheck(now time.Time, h *Host) {
 	l.Tick(now)
 	if min(l.now.Sub(h.fetched), l.now.Sub(h.Seen.At)) >= l.cfg.ListMaxAge {
@@ -122,10 +123,10 @@ func (l *Ledger) Recheck(now time.Time, h *Host) {
 	}
 }
 
-// needsFetch reports whether an ask with that standing needs Ironic's word on its node: where it competes, or whether
-// it has reached its goal. One answer is enough for ListMaxAge.
+// needsFetch reports whether the answer to an ask with standing s depends on a fetch of its node, which shows the pool
+// of the host, or whether it has reached its goal. One fetch is enough for ListMaxAge.
 func (l *Ledger) needsFetch(h *Host, ask *Ask, s Standing) bool {
-	doubted := s == Exempt && h.Node != nil && !ask.VirtualMedia // it passes by what Ironic said, which may be old
+	doubted := s == Exempt && h.Node != nil && !ask.VirtualMedia // Ironic may have shown virtual media long ago
 	switch {
 	case s == Exempt && !doubted, s == Done, h.Works && s != Stale, l.now.Sub(h.fetched) < l.cfg.ListMaxAge:
 		return false

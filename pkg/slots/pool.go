@@ -7,17 +7,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// VirtualMediaPool names the virtual-media pool where pools are shown.
+// VirtualMediaPool is the name of the virtual-media pool in texts and JSON.
 const VirtualMediaPool = "virtual-media"
 
-// Pool names a limit: of a conductor group that has one of its own, within the total; of virtual media, beside it; or,
-// the zero value, the total.
+// Pool is a set of slots with a limit. The zero value is the total. A conductor group with a limit of its own is a pool
+// within the total; virtual media is a pool beside it.
 type Pool struct {
 	Group        string
 	VirtualMedia bool
 }
 
-// String is how the pool is shown; "" is the total.
+// String returns the name of the pool in texts and JSON, "" for the total.
 func (p Pool) String() string {
 	if p.VirtualMedia {
 		return VirtualMediaPool
@@ -25,10 +25,10 @@ func (p Pool) String() string {
 	return p.Group
 }
 
-// Within is the limit that p is a part of: the total for a conductor group, else itself.
+// Within returns the pool that p is a part of: the total for a conductor group, else p itself.
 func (p Pool) Within() Pool { return Pool{VirtualMedia: p.VirtualMedia} }
 
-// Pools lists the limits in force: the total, conductor groups by name, virtual media.
+// Pools returns all pools in order: the total, conductor groups by name, virtual media.
 func (l *Ledger) Pools() []Pool {
 	pools := []Pool{{}}
 	for _, g := range slices.Sorted(maps.Keys(l.cfg.Groups)) {
@@ -40,7 +40,7 @@ func (l *Ledger) Pools() []Pool {
 	return pools
 }
 
-// place notes where h competes. Ironic's word on the node counts, or else the last ask's.
+// place sets the pool of h by what Ironic shows of its node, or else by what the last ask said.
 func (l *Ledger) place(h *Host) {
 	pool, exempt := Pool{}, false
 	virtual := h.Asked.VirtualMedia
@@ -63,14 +63,14 @@ func (l *Ledger) place(h *Host) {
 	}
 }
 
-// Placed reports whether it is known where h competes, or does not matter.
+// Placed reports whether the pool of h is certain, or all hosts share one.
 func (l *Ledger) Placed(h *Host) bool {
 	return h.Known() || len(l.cfg.Groups) == 0 && l.cfg.VirtualMedia == 0
 }
 
-// Slots returns the numbers of a pool. What a conductor group has free is bounded by the total.
+// Slots returns the numbers of a pool. A conductor group never has more free slots than the total.
 func (l *Ledger) Slots(p Pool) api.Slots {
-	if l.counts == nil { // something has changed
+	if l.counts == nil {
 		l.counts = map[Pool]api.Slots{}
 		add := func(p Pool, occupied, leased, booting int) {
 			n := l.counts[p]
@@ -102,7 +102,7 @@ func (l *Ledger) Slots(p Pool) api.Slots {
 	return s
 }
 
-// Limit returns the slots of p.
+// Limit returns how many slots p has.
 func (l *Ledger) Limit(p Pool) int {
 	switch {
 	case p.VirtualMedia:

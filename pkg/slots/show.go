@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Occupancy shows every pool and everybody who holds a slot or is at work, oldest first.
+// Occupancy returns every pool, and every host that holds a slot or whose node is at work, oldest first.
 func (l *Ledger) Occupancy(now time.Time) api.SlotsView {
 	l.Tick(now)
 	view := api.SlotsView{Total: l.Slots(Pool{}), Pools: map[string]api.Slots{}, Occupants: []api.Occupant{}}
@@ -26,7 +26,7 @@ func (l *Ledger) Occupancy(now time.Time) api.SlotsView {
 	return view
 }
 
-// Occupant shows a host as Occupancy does; false for one that holds no slot and is not at work.
+// Occupant returns h as Occupancy shows it, and false if h holds no slot and its node is not at work.
 func (l *Ledger) Occupant(h *Host) (api.Occupant, bool) {
 	if _, live := l.live[h]; !live {
 		return api.Occupant{}, false

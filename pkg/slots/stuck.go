@@ -6,29 +6,30 @@ import (
 	"time"
 )
 
-// moves notes what the newest observation shows of a node at work: another state, the same one entered again, or
-// another heartbeat starts its clock again.
-func (h *Host) moves(at time.Time) {
+// noteMoves notes how the node of h, which is at work, has moved since the observation before: it entered a state, or
+// its agent sent a heartbeat.
+func (h *Host) noteMoves(at time.Time) {
 	w, n := h.work, h.Node
-	now, beats := stampOf(n), w.heartbeat != n.AgentHeartbeat
-	// A heartbeat in a wait state moves the stamp too.
-	if entered := w.stamp.state != n.State || w.stamp != now && !beats; entered {
+	stamp, beats := stampOf(n), w.heartbeat != n.AgentHeartbeat
+	// In a wait state, Ironic updates provision_updated_at with each heartbeat too.
+	if entered := w.stamp.state != n.State || w.stamp != stamp && !beats; entered {
 		w.since, w.movedAt = at, at
 	}
 	if beats {
 		w.heartbeat, w.movedAt = n.AgentHeartbeat, at
 	}
-	w.stamp = now
+	w.stamp = stamp
 }
 
-// isStuck reports whether h's node has stood still for StuckAfter.
+// isStuck reports whether h's node has stayed in one state for StuckAfter, and its heartbeat has stopped.
 func (l *Ledger) isStuck(h *Host) bool {
 	w := h.work
 	return l.cfg.StuckAfter > 0 && h.Slot != nil && h.Slot.Phase == Working && w != nil && h.State().Busy() &&
 		l.now.Sub(w.since) >= l.cfg.StuckAfter && l.now.Sub(w.movedAt) >= heartbeatStill
 }
 
-// findStuck counts the oldest hosts that stand still no more, at most StuckCap of them, and those again that move.
+// findStuck takes the slots of the longest stuck hosts, at most StuckCap of them, out of the count, and puts back those
+// of hosts that are not among them any more.
 func (l *Ledger) findStuck() {
 	var stuck []*Host
 	for h := range l.live {

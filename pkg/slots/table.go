@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Find returns the host that id means, nil if there is none. The UUID decides. A name alone means the host that had it
-// last; a host that is known by its name only is found by an id with a UUID too, as it is about to learn it.
+// Find returns the host that id means, nil if there is none. The UUID decides. A name alone means the host that had the
+// name last. An id with a new UUID also finds the host of that name whose UUID nobody has told yet.
 func (l *Ledger) Find(id ID) *Host {
 	if h := l.byUUID[id.UUID]; h != nil && id.UUID != "" {
 		return h
@@ -17,7 +17,7 @@ func (l *Ledger) Find(id ID) *Host {
 	return nil
 }
 
-// NameOf returns the name of the node with that UUID, "" if it is not known.
+// NameOf returns the name of the node with that UUID, "" if the ledger does not know it.
 func (l *Ledger) NameOf(uuid string) string {
 	if h := l.byUUID[uuid]; h != nil {
 		return h.Name
@@ -25,7 +25,7 @@ func (l *Ledger) NameOf(uuid string) string {
 	return ""
 }
 
-// All calls f for every host, in no order.
+// All calls f for every host, in no order. f may forget the host.
 func (l *Ledger) All(f func(*Host)) {
 	for _, h := range l.byUUID {
 		f(h)
@@ -37,9 +37,9 @@ func (l *Ledger) All(f func(*Host)) {
 	}
 }
 
-// learn gives h the UUID and the name of id. Ironic's name stays when an ask says another one, unless that adds the
-// namespace; and an ask takes no name from a node that has a UUID. The host that was known by the name only is the
-// same one. Texts are copied, as those of an ask keep its request alive.
+// learn gives h the UUID and the name of id. An ask does not change a name that Ironic has shown, except to add the
+// namespace, and it takes no name from a host with a UUID. If another record has the name and no UUID, it is the same
+// host, and learn merges the two. It copies the texts, as those of an ask would keep the whole request in memory.
 func (l *Ledger) learn(h *Host, id ID, byIronic bool) {
 	if id.UUID != "" && (h.UUID != id.UUID || l.byUUID[id.UUID] != h) {
 		h.UUID = strings.Clone(id.UUID)
@@ -57,7 +57,7 @@ func (l *Ledger) learn(h *Host, id ID, byIronic bool) {
 	l.unname(h)
 	h.Name, h.named = strings.Clone(id.Name), byIronic
 	if owner != nil && owner != h && owner.UUID != "" && !byIronic {
-		return // it is called so, and not found by that name
+		return // the name still finds its owner
 	}
 	l.byName[h.Name] = h
 	if owner != nil && owner != h && owner.UUID == "" {
@@ -71,7 +71,7 @@ func (l *Ledger) unname(h *Host) {
 	}
 }
 
-// merge makes one of two records of the same host: from was known by its name only.
+// merge moves what from knows, a record without a UUID, to h, the other record of the same host.
 func (l *Ledger) merge(from, h *Host) {
 	switch {
 	case h.Slot == nil:
@@ -115,8 +115,8 @@ func (l *Ledger) forget(h *Host) {
 	l.events.Merged(l.now, h, nil)
 }
 
-// forgetSilent forgets the hosts that have had nothing to do with the throttle for long. Who had a yes is remembered,
-// as it counts whenever it is busy, and who has failed, as that would be taken for another failure.
+// forgetSilent forgets the hosts that have not asked for long and that no fetch has shown. It keeps a host that had a
+// yes, as its busy node counts, and a failed one, as the same failure would look like a new one.
 func (l *Ledger) forgetSilent() {
 	l.All(func(h *Host) {
 		silent := min(l.now.Sub(h.AskedAt), l.now.Sub(h.fetched), l.now.Sub(l.start)) >= forgetAfter

@@ -8,23 +8,23 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Boot is a host's time in a wait state, until the first sign of its agent, as polls have seen it.
+// Boot is the time that a host spends in a wait state until its agent calls, as polls see it.
 type Boot struct {
 	Host    *Host
 	State   ironic.State
-	Pool    Pool      // where the host's slot counts
-	Counted bool      // it holds one that does
-	Began   time.Time // zero: before anybody watched
-	Took    time.Duration
-	Result  Result // "" while it lasts; Succeeded: the agent came
+	Pool    Pool          // the pool of the host's slot
+	Counted bool          // the host holds a slot that counts
+	Began   time.Time     // zero: before anybody watched
+	Took    time.Duration // so far, while it lasts; 0 if Began is not known
+	Result  Result        // "" while it lasts; Succeeded: the agent has called
 }
 
-// waitStates are the states in which a host boots until an agent is there.
+// waitStates are the states in which a host boots until its agent calls.
 var waitStates = []ironic.State{
 	ironic.InspectWait, ironic.CleanWait, ironic.DeployWait, ironic.RescueWait, ironic.ServiceWait,
 }
 
-// timeBoot follows the boot in h's work, whose node is at work. watched: the work was seen to start.
+// timeBoot follows the boot in the work of h. watched: the throttle saw that work start.
 func (l *Ledger) timeBoot(h *Host, watched bool) {
 	n, b := h.Node, &h.work.boot
 	boots := slices.Contains(waitStates, n.State) && !n.AgentURL
@@ -39,14 +39,14 @@ func (l *Ledger) timeBoot(h *Host, watched bool) {
 	}
 }
 
-func (l *Ledger) endBoot(h *Host, b *Boot, how Result) {
+func (l *Ledger) endBoot(h *Host, b *Boot, result Result) {
 	out := l.shown(h, *b)
-	out.Result = how
+	out.Result = result
 	l.booted = append(l.booted, out)
 	*b = Boot{}
 }
 
-// shown fills in how the boot in h's work stands now.
+// shown returns b with the fields that depend on how h stands now.
 func (l *Ledger) shown(h *Host, b Boot) Boot {
 	b.Host, b.Counted = h, h.counts()
 	if h.Slot != nil {
@@ -58,8 +58,8 @@ func (l *Ledger) shown(h *Host, b Boot) Boot {
 	return b
 }
 
-// Boots returns the boots that have ended since the last call, in the order of the observations, and those that last,
-// of hosts whose slots count, oldest first.
+// Boots returns the boots that have ended since the last call, in the order in which they ended, and the boots that
+// last of hosts whose slots count, oldest first.
 func (l *Ledger) Boots(now time.Time) (ended, open []Boot) {
 	l.Tick(now)
 	ended, l.booted = l.booted, nil

@@ -9,31 +9,31 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// work is what a node is at.
+// work is the work that a node does.
 type work struct {
-	as        ironic.State
-	seq       uint64 // when it was last known to be at it
-	lastError string // of the node then
-	rework    bool   // the node was active before, so there is an instance
-	boot      Boot   // it lasts; State "": there is none
+	state     ironic.State // the last provision state
+	seq       uint64       // Seq of the last proof of it: an observation, or an answer to a PUT
+	lastError string       // the node's last_error then
+	rework    bool         // the node was active before, so it has an instance
+	boot      Boot         // the boot that lasts; State "": none does
 
-	// For how long nothing has moved.
+	// For stuck.go.
 	stamp     stamp
-	since     time.Time // it is in this state
+	since     time.Time // when the node was first seen in this state
 	heartbeat string
-	movedAt   time.Time // another state or heartbeat was seen
+	movedAt   time.Time // when another state or heartbeat was last seen
 }
 
 // stamp tells one entry into a state from the next.
 type stamp struct {
 	state ironic.State
-	at    string // Ironic's own text, of whole seconds perhaps
+	at    string // provision_updated_at, perhaps in whole seconds
 }
 
 func stampOf(n *ironic.Node) stamp { return stamp{n.State, n.ProvisionUpdatedAt} }
 
-// followWork follows the work of h's node from the observation before to the newest one, and tells once how it ended.
-// known: it would have been seen if the node had failed before. unseen: work started and failed since.
+// followWork compares the observation before with the newest one, and reports to Events, once, how the work of h's node
+// ended. known: an earlier failure would have been seen. It returns whether work started and failed in between.
 func (l *Ledger) followWork(h *Host, before *ironic.Node, known bool) (unseen bool) {
 	n, w, last := h.Node, h.work, h.failed
 	if h.busy {
@@ -44,16 +44,16 @@ func (l *Ledger) followWork(h *Host, before *ironic.Node, known bool) (unseen bo
 		}
 		w.lastError = n.LastError
 		l.timeBoot(h, known || !started || h.Slot != nil)
-		h.moves(l.now)
+		h.noteMoves(l.now)
 		return false
 	}
 	if w != nil && h.Seen.Seq <= w.seq {
-		return false // from before it started
+		return false // the observation is older than the work
 	}
 	if n.State.Failed() {
 		h.failed = stampOf(n)
 		if w != nil && h.failed == last && n.ProvisionUpdatedAt != "" {
-			return false // from before the PUT that started it was carried out
+			return false // the earlier failure: Ironic has not carried out the PUT that started this work yet
 		}
 	}
 	h.work = nil
@@ -62,15 +62,15 @@ func (l *Ledger) followWork(h *Host, before *ironic.Node, known bool) (unseen bo
 	case w != nil:
 		e.Result = w.judge(n)
 		if !n.State.Failed() {
-			e.Work = w.as.Work()
+			e.Work = w.state.Work()
 		}
 		e.Rework = e.Work == ironic.WorkDeploy && w.rework
 		if w.boot.State != "" {
-			how := e.Result
-			if how == Neutral && !blameless(n) && !n.State.Failed() {
-				how = Succeeded // its state has passed: the rest went by between two polls
+			booted := e.Result
+			if booted == Neutral && !blameless(n) && !n.State.Failed() {
+				booted = Succeeded // the node has left the wait state: its agent called between two polls
 			}
-			l.endBoot(h, &w.boot, how)
+			l.endBoot(h, &w.boot, booted)
 		}
 	case !n.State.Failed() || h.failed == last || !known && blameless(n):
 		return false
@@ -85,52 +85,53 @@ func (l *Ledger) followWork(h *Host, before *ironic.Node, known bool) (unseen bo
 	return unseen
 }
 
-// begin notes that h's node is known to be at work in state s.
+// begin notes that h's node works in state s, and returns the work. If that proves that earlier work went well, begin
+// reports its end.
 func (l *Ledger) begin(h *Host, seq uint64, s ironic.State) *work {
 	w := h.work
 	if w == nil {
-		h.work = &work{as: s, seq: seq}
+		h.work = &work{state: s, seq: seq}
 		return h.work
 	}
-	if was := w.as.Work(); was != s.Work() {
+	if was := w.state.Work(); was != s.Work() {
 		w.rework = false
 		if slices.Contains(proofs[was], s.Work()) {
 			l.conclude(h, Ending{Host: h, Result: Succeeded, Work: was, State: s})
 		}
 	}
-	w.as, w.seq, w.lastError = s, max(w.seq, seq), ""
+	w.state, w.seq, w.lastError = s, max(w.seq, seq), ""
 	return w
 }
 
-// proofs are the kinds of work that can start only after a kind went well.
+// proofs lists, for a kind of work, the kinds that start only after it went well.
 var proofs = map[ironic.Work][]ironic.Work{
 	ironic.WorkInspect: {ironic.WorkClean, ironic.WorkDeploy},
 	ironic.WorkClean:   {ironic.WorkDeploy},
 	ironic.WorkDeploy:  {ironic.WorkRescue, ironic.WorkService},
 }
 
-// judge is how work ended that left the node like n.
+// judge returns the result of work that left the node as n shows.
 func (w *work) judge(n *ironic.Node) Result {
 	switch {
 	case n.State.Failed() && !blameless(n):
 		return Failed
 	case n.LastError != "" && n.LastError != w.lastError:
-		return Neutral // an error that somebody has cleared away already, or not of this work
+		return Neutral // the work failed, and somebody has cleared the failed state; or the error is of other work
 	}
 	switch n.State {
 	case ironic.Active, ironic.Rescue:
 		return Succeeded
 	case ironic.Available, ironic.Manageable:
-		if w.as.Work() != ironic.WorkDeploy { // which does not end there: it was undone since
+		if w.state.Work() != ironic.WorkDeploy { // a deployment does not end there: somebody has undone it
 			return Succeeded
 		}
 	}
 	return Neutral
 }
 
-// blameless reports whether the node's work ended by no fault of its own, in the words of Ironic's conductor: it was
-// aborted by request or because of maintenance, or a conductor stopped in the middle of it or another took over.
-// Broken connections are "aborted" too, and are failures.
+// blameless reports whether the node's work ended by no fault of the host. The words are those of Ironic's conductor:
+// somebody aborted the work, maintenance did, or a conductor stopped in the middle of it or another took over. A broken
+// connection is "aborted" too, and is a failure.
 func blameless(n *ironic.Node) bool {
 	text := strings.ToLower(n.LastError)
 	has := func(words string) bool { return strings.Contains(text, words) }
@@ -138,8 +139,8 @@ func blameless(n *ironic.Node) bool {
 		has("can't be resumed by conductor")
 }
 
-// conclude tells how work ended, and counts failures in a row. BMO's own count is cleared by the deprovision that
-// follows a failure; the throttle's by success of the kind that failed.
+// conclude reports how work ended, and counts failures in a row. The deprovision that follows a failure clears BMO's
+// count; only a success of the kind that failed, or a node that becomes active, clears the throttle's.
 func (l *Ledger) conclude(h *Host, e Ending) {
 	switch {
 	case e.Result == Failed:
