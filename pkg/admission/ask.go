@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// IsReady answers one ask, which must be valid (api.Ask.Validate). It never fails, blocks, or causes a request to
+// IsReady answers one ask, which must be valid (api.Ask.Validate). It never fails or blocks, and sends no request to
 // Ironic.
 func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	c.mu.Lock()
@@ -23,7 +23,7 @@ func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	return c.conclude(now, &f, d)
 }
 
-// apply carries the answer to an ask out.
+// apply writes the slot that the answer to an ask gives, renews or ends.
 func (c *Controller) apply(now time.Time, f *facts, d decision) {
 	switch {
 	case !d.ready:
@@ -35,7 +35,7 @@ func (c *Controller) apply(now time.Time, f *facts, d decision) {
 	case f.standing == slots.Done:
 		c.ledger.NothingLeft(now, f.host)
 		c.order.SlotsChanged(now)
-	default: // exempt
+	default: // the host is exempt
 		c.ledger.LetPass(f.host)
 	}
 }
@@ -59,17 +59,17 @@ func (c *Controller) conclude(now time.Time, f *facts, d decision) api.Answer {
 }
 
 // Pass is a PUT that may go to Ironic. Call Sent directly before its first byte, then exactly one of Answered, Broken
-// and Unsent; until then the slot of its host cannot end. Safe for concurrent use.
+// and Unsent; until then the slot of its host cannot end. A Pass is safe for concurrent use.
 type Pass struct {
 	c      *Controller
-	ledger *slots.Ledger // of the term in which it was given
+	ledger *slots.Ledger // the ledger of the term that gave it
 	put    *slots.Put    // nil: it needs no slot
 }
 
-// Forward decides on a provisioning PUT and, with a yes, takes or renews the slot before anything is sent. The Pass is
-// nil with a no. asked.NodeUUID must be known.
+// Forward decides on a provisioning PUT and, with a yes, takes or renews the slot before the gateway sends the PUT.
+// With a no, the Pass is nil. asked.NodeUUID must be set.
 //
-// An unhold is never refused: it takes a slot, if need be above the limit, because work goes on with it.
+// Forward never refuses an unhold, which only lets work go on: it takes a slot even above the limit.
 func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target) (api.Answer, *Pass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target)
 	return c.conclude(now, &f, d), pass
 }
 
-// HasSlot reports whether the host of a node's UUID holds a slot, or its node is at work in a view that is not too old.
+// HasSlot reports whether the host of the node with that UUID holds a slot, or a recent view shows the node at work.
 func (c *Controller) HasSlot(now time.Time, uuid string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,18 +102,18 @@ func (c *Controller) HasSlot(now time.Time, uuid string) bool {
 	return standing == slots.Held
 }
 
-// Sent notes that the first byte goes out now.
+// Sent notes that the first byte of the PUT goes out now.
 func (p *Pass) Sent(now time.Time) { p.do(now, func(l *slots.Ledger) { l.Sent(now, p.put) }) }
 
-// Answered notes Ironic's status code.
+// Answered notes the HTTP status of Ironic's answer.
 func (p *Pass) Answered(now time.Time, status int) {
 	p.do(now, func(l *slots.Ledger) { l.Answered(now, p.put, status) })
 }
 
-// Broken notes that the outcome is unknown.
+// Broken notes that nobody knows whether Ironic carries the PUT out.
 func (p *Pass) Broken(now time.Time) { p.do(now, func(l *slots.Ledger) { l.Broken(now, p.put) }) }
 
-// Unsent notes that nothing of the PUT reached Ironic.
+// Unsent notes that no byte of the PUT has reached Ironic.
 func (p *Pass) Unsent(now time.Time) { p.do(now, func(l *slots.Ledger) { l.Unsent(now, p.put) }) }
 
 func (p *Pass) do(now time.Time, f func(*slots.Ledger)) {
@@ -127,7 +127,7 @@ func (p *Pass) do(now time.Time, f func(*slots.Ledger)) {
 	})
 }
 
-// Vacancy answers whether there is a free slot, to nobody in particular. It changes nothing.
+// Vacancy answers whether some new host could start now. It changes nothing.
 func (c *Controller) Vacancy(now time.Time) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Breakers shows the breakers of all scopes that were met.
+// Breakers returns the breakers of all scopes that are in use.
 func (c *Controller) Breakers(now time.Time) api.Breakers {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,7 +25,7 @@ func (c *Controller) breakers(now time.Time) []api.Breaker {
 	return list
 }
 
-// showBreaker shows one. The slots alone bound what runs at once, so their limit is shown.
+// showBreaker returns a breaker for the API. MaxConcurrent is the limit of slots, which bounds what is at work.
 func (c *Controller) showBreaker(st breaker.Status) api.Breaker {
 	limit := c.ledger.Limit(slots.Pool{})
 	if n := c.ledger.Limit(slots.Pool{Group: st.Scope.Name}); st.Scope.Kind == ScopeGroup && n > 0 {
@@ -40,7 +40,7 @@ func (c *Controller) showBreaker(st breaker.Status) api.Breaker {
 	}
 }
 
-// showCauses shows up to 20 causes, and of each up to three hosts, by name where it is known.
+// showCauses returns up to 20 causes, and up to three hosts of each, by name if the ledger knows it.
 func (c *Controller) showCauses(causes []breaker.Cause) []api.BreakerCause {
 	list := []api.BreakerCause{}
 	for _, cause := range causes[:min(len(causes), 20)] {
@@ -55,29 +55,29 @@ func (c *Controller) showCauses(causes []breaker.Cause) []api.BreakerCause {
 	return list
 }
 
-// ResetBreaker closes the breaker of scope by hand and forgets what has failed; hosts that run keep their slots. An
-// *api.Error says why not.
+// ResetBreaker closes the breaker of scope for an operator, and forgets its failures; hosts at work keep their slots.
+// It returns an *api.Error if scope is wrong or has no breaker.
 func (c *Controller) ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error) {
-	return c.byHand(now, scope, func(of breaker.Scope) (bool, string) {
-		if c.policy.set.Reset(now, of) {
+	return c.byHand(now, scope, func(s breaker.Scope) (bool, string) {
+		if c.policy.set.Reset(now, s) {
 			return true, "is CLOSED: hosts may start again, what has failed is forgotten"
 		}
 		return false, "is CLOSED already"
 	})
 }
 
-// TripBreaker opens the breaker of scope by hand for d, or where d is 0 for its recovery time; hosts that run go on.
-// Errors are as in ResetBreaker.
+// TripBreaker opens the breaker of scope for an operator, for d, or for its recovery time if d is 0. Hosts at work go
+// on. The errors are those of ResetBreaker.
 func (c *Controller) TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error) {
-	return c.byHand(now, scope, func(of breaker.Scope) (bool, string) {
-		if !c.policy.set.Trip(now, of, d) {
+	return c.byHand(now, scope, func(s breaker.Scope) (bool, string) {
+		if !c.policy.set.Trip(now, s, d) {
 			return false, "is OPEN by hand already"
 		}
-		left := c.policy.set.Status(now, of).TimeToRecovery
+		left := c.policy.set.Status(now, s).TimeToRecovery
 		text := fmt.Sprintf("is OPEN for %s: no host of it may start, running ones go on", api.Age(left))
-		met := of == wholeIronic
-		c.ledger.All(func(h *slots.Host) { met = met || slices.Contains(c.policy.scopes(h), of) })
-		if !met {
+		hasHosts := s == wholeIronic
+		c.ledger.All(func(h *slots.Host) { hasHosts = hasHosts || slices.Contains(c.policy.scopes(h), s) })
+		if !hasHosts {
 			text += "; no host of it was seen yet, so check the spelling"
 		}
 		return true, text
@@ -89,16 +89,17 @@ func (c *Controller) byHand(
 ) (api.BreakerAnswer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of, err := breaker.ParseScope(scope)
-	if err != nil || !slices.Contains(scopeKinds, of.Kind) || (of.Kind == ScopeIronic) != (of.Name == "") {
-		return api.BreakerAnswer{}, &api.Error{Code: 400, Field: "scope", Message: fmt.Sprintf("scope: %.64q must be ironic or group:NAME", scope)}
+	s, err := breaker.ParseScope(scope)
+	if err != nil || !slices.Contains(scopeKinds, s.Kind) || (s.Kind == ScopeIronic) != (s.Name == "") {
+		message := fmt.Sprintf("scope: %.64q must be ironic or group:NAME", scope)
+		return api.BreakerAnswer{}, &api.Error{Code: 400, Field: "scope", Message: message}
 	}
-	if !slices.Contains(c.policy.watch, of.Kind) {
-		return api.BreakerAnswer{}, &api.Error{Code: 404, Field: "scope", Message: of.String() + " has no breaker"}
+	if !slices.Contains(c.policy.watch, s.Kind) {
+		return api.BreakerAnswer{}, &api.Error{Code: 404, Field: "scope", Message: s.String() + " has no breaker"}
 	}
-	changed, message := do(of)
+	changed, message := do(s)
 	c.revision.Add(1)
 	return api.BreakerAnswer{
-		Changed: changed, Message: of.String() + " " + message, Breaker: c.showBreaker(c.policy.set.Status(now, of)),
+		Changed: changed, Message: s.String() + " " + message, Breaker: c.showBreaker(c.policy.set.Status(now, s)),
 	}, nil
 }

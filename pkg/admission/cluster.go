@@ -9,39 +9,39 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Hosts finds the BareMetalHost of a host. Host is called with every ask, under the Controller's lock: it answers at
-// once, from memory, and takes no lock that is held across a call of the Controller.
+// Hosts finds the BareMetalHost of a host. The Controller calls Host with every ask, under its lock: Host must answer
+// at once, from memory, and take no lock that a caller of the Controller holds.
 type Hosts interface {
-	// Host finds it by namespace and name where both are given, and by the node's UUID where these lead to no host, or to
-	// that of another node; never one of another node.
+	// Host finds the BareMetalHost by namespace and name if both are given. If there is none, or it has another node, Host
+	// finds it by the node's UUID. It never returns one that has another node.
 	Host(namespace, name, nodeUUID string) (Host, bool)
 }
 
-// Host is what a BareMetalHost says that matters to the decision.
+// Host is the part of a BareMetalHost that matters to the decision.
 type Host struct {
 	Namespace, Name, UID  string
 	Tenant                string // the namespace of its consumer; "": its own
-	NodeUUID              string // "" when it has none yet
+	NodeUUID              string // "": it has none yet
 	ErrorCount, FailCount int    // status.errorCount and status.provisioningFailCount
 	Deleting              bool
-	Left                  bool   // BMO leaves it alone, as it is paused or detached
-	Bare                  bool   // nothing is to be deployed on it
-	Spec                  string // a hash of what it is to be
-	Planned               bool   // its next work is planned, and waits behind everybody
-	Release               string // the episode that a human has released it from, by annotation
+	Left                  bool   // BMO does nothing with it, as it is paused or detached
+	Bare                  bool   // it asks for no image and no custom deploy
+	Spec                  string // a hash of the fields that a person changes to repair it
+	Planned               bool   // its next work is planned, and waits behind all other work
+	Release               string // the episode of the hold from which its annotation releases it
 }
 
-// question is an ask with what the cluster adds to it.
+// question is an ask with what the cluster adds to it, as in Host.
 type question struct {
 	slots.Ask
 	left, bare bool
 	release    string
-	tenant     string // of the host's consumer; "": its own namespace
+	tenant     string
 }
 
-// identify says which host asks, and adds what the cluster knows of it. What the client says counts, with two
-// exceptions: the larger number of errors wins, as BMO's own cache may be behind or ours; and a hash of the spec is the
-// cluster's or nobody's. That the host is being deleted is added to a PUT only, which says itself what it starts.
+// identify returns the question of an ask: its host, and what the cluster knows of it. The client's word comes first,
+// but the larger number of errors wins, as BMO's cache or ours may be behind, and the cluster alone gives the hash of
+// the spec. It says whether a host is being deleted only for a PUT, whose target tells what it starts.
 func (c *Controller) identify(ask api.Ask, put bool) question {
 	var q question
 	q.Ask = slots.Ask{
@@ -57,10 +57,10 @@ func (c *Controller) identify(ask api.Ask, put bool) question {
 	}
 	q.ID = hostID(ask.Namespace, ask.Name, strings.ToLower(ask.NodeUUID))
 	if q.Deleting && q.Op == api.OpProvision && !put {
-		q.Op = api.OpDeprovision // that is what its deletion starts with, whatever it says
+		q.Op = api.OpDeprovision // a deletion starts with that, whatever the ask says
 	}
 	if known := c.ledger.Find(q.ID); known != nil {
-		if put && q.Errors == 0 && !q.Exists { // a PUT says nothing of errors
+		if put && q.Errors == 0 && !q.Exists { // a PUT does not carry the number of errors
 			q.Errors = known.Asked.Errors
 		}
 		q.UID, q.Spec = cmp.Or(q.UID, known.Asked.UID), cmp.Or(q.Spec, known.Asked.Spec)
@@ -68,11 +68,11 @@ func (c *Controller) identify(ask api.Ask, put bool) question {
 	return q
 }
 
-// addCluster adds what h, the BareMetalHost that is asked about, says.
+// addCluster adds what h, the BareMetalHost of the ask, says.
 func (q *question) addCluster(ask *api.Ask, h Host) {
 	q.left, q.bare, q.release, q.tenant = h.Left, h.Bare, h.Release, h.Tenant
-	q.Exists = ask.NodeUUID == "" || h.NodeUUID != "" // another would be another host
-	if ask.Namespace == "" {                          // a node that BMO did not name
+	q.Exists = ask.NodeUUID == "" || h.NodeUUID != "" // without a node, h does not vouch for the UUID
+	if ask.Namespace == "" {                          // the ask has the node alone
 		ask.Namespace, ask.Name = h.Namespace, h.Name
 	}
 	q.UID = cmp.Or(q.UID, h.UID)
@@ -81,9 +81,9 @@ func (q *question) addCluster(ask *api.Ask, h Host) {
 	q.Spec, q.Planned = h.Spec, q.Planned || h.Planned
 }
 
-// hostOf finds the BareMetalHost that is asked about. An older or a newer one of the same name is another. Of a node
-// the one that it is named after comes first: a UUID is what anybody can bring into the status of a host of theirs, a
-// name in Ironic is not.
+// hostOf finds the BareMetalHost of an ask; one with another UID is an older or newer one of the same name. For an ask
+// without a namespace, the name of the node counts more than its UUID: a tenant can write any UUID into the status of a
+// BareMetalHost, but cannot choose a node's name in Ironic.
 func (c *Controller) hostOf(ask api.Ask) (h Host, ok bool) {
 	if c.cfg.Hosts == nil {
 		return Host{}, false
@@ -101,13 +101,13 @@ func (c *Controller) hostOf(ask api.Ask) (h Host, ok bool) {
 	return h, true
 }
 
-// HostGone takes a deleted host out of the order. If its node was deleted and not its BareMetalHost, h has a NodeUUID
-// only. A slot that it holds stays until Ironic shows what became of its work.
+// HostGone takes a deleted host out of the order. If the node was deleted and not the BareMetalHost, h has only a
+// NodeUUID. A slot that the host holds stays until Ironic shows what became of its work.
 func (c *Controller) HostGone(now time.Time, h Host) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := []slots.ID{hostID(h.Namespace, h.Name, "")}
-	// A node that another BareMetalHost names too may be of that one.
+	// If another BareMetalHost has the node too, the host that waits may be that one.
 	owner, _ := c.hostOf(api.Ask{NodeUUID: h.NodeUUID})
 	if h.UID == "" || owner.UID == "" || owner.UID == h.UID || owner.NodeUUID == "" {
 		ids = append(ids, slots.ID{UUID: strings.ToLower(h.NodeUUID)})
@@ -120,8 +120,8 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 	}
 }
 
-// HostLeft takes a host out of the order that BMO leaves alone from now on: when it asks again it has its old place. One on
-// which nothing is to be deployed any more has lost the place in which it waited for that.
+// HostLeft notes that BMO leaves b alone from now on, or is to deploy nothing on it any more. The first takes b out of
+// line until it asks again, in its old place; the second takes its place, if b waited to be provisioned.
 func (c *Controller) HostLeft(_ time.Time, b Host) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *Controller) HostLeft(_ time.Time, b Host) {
 	c.revision.Add(1)
 }
 
-// waitingAs returns the host of id if it waits and is b: by their UIDs where both are known, else by their nodes.
+// waitingAs returns the host of id if it waits and is b, by their UIDs if both are known, else by their nodes.
 func (c *Controller) waitingAs(id slots.ID, b Host) *slots.Host {
 	h := c.ledger.Find(id)
 	switch {
@@ -151,8 +151,8 @@ func (c *Controller) waitingAs(id slots.ID, b Host) *slots.Host {
 	return h
 }
 
-// Stands says whether a host has a place in the order or yields as planned work, and whether it has a slot, or works
-// without one, and its work is not over as far as Ironic has shown.
+// Stands reports whether a host waits: it has a place in the order, or its planned work yields; and whether it works:
+// it has a slot, or its node is at work without one, and Ironic has not shown the end of that work.
 func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (waits, works bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,27 +13,27 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Controller decides. Make one with New; all methods are safe for concurrent use. It implements ironic.View.
+// Controller decides which hosts may start, and is an ironic.View. Its methods are safe for concurrent use.
 type Controller struct {
 	notify         func([]slots.Notice)
 	notifyFailures func([]FailureNotice)
 	first          chan struct{} // closed after the first complete poll
 	polled         sync.Once
-	revision       atomic.Uint64 // counts what changed
+	revision       atomic.Uint64 // grows with each change
 
 	mu  sync.Mutex // guards what follows
 	cfg Config     // in force; Leading is never nil
 	term
 
-	asks, refusals tally          // refusals: in mode observe, what enforce would have said
+	asks, refusals tally          // answers; refusals: what enforce would have refused in mode observe
 	notices        []slots.Notice // since the last poll
-	failure        string         // of the last poll, if it failed
-	lastAsk        time.Time      // zero: none
+	failure        string         // the error of the last poll, "" if it succeeded
+	lastAsk        time.Time      // when the last ask of any host came; zero: none did
 	boots          sizing.Times
-	named          map[string]bool // tenants: see showTurns
+	named          map[string]bool // the tenants that metrics name: see showTurns
 }
 
-// term is what the decision knows while it leads: a new leader starts with an empty one.
+// term is what the Controller knows while it leads: each time that it begins to lead, it starts with a new one.
 type term struct {
 	ledger   *slots.Ledger
 	order    *fairshare.Order
@@ -43,7 +43,7 @@ type term struct {
 
 var _ ironic.View = (*Controller)(nil)
 
-// New returns a Controller that starts now.
+// New returns a Controller that starts now, or an error with the faults of cfg.
 func New(cfg Config, now time.Time) (*Controller, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	return c, err
 }
 
-// newTerm returns a term that knows of cfg the holds and the learned limits alone.
+// newTerm returns a term without hosts, with the holds and learned limits of cfg.
 func (c *Controller) newTerm(cfg Config, now time.Time) (t term, err error) {
 	t.limiters = sizing.Pools{}
 	fit(now, t.limiters, cfg)
@@ -76,8 +76,8 @@ func (c *Controller) newTerm(cfg Config, now time.Time) (t term, err error) {
 	return t, nil
 }
 
-// Start begins a new term at now, with the settings in force, and the holds and limits that a store has kept. Call it
-// when the process begins to lead. Asks that it answered until then leave no trace.
+// Start begins a new term, with the settings in force, and the holds and limits that a store kept. Call it when the
+// process begins to lead. Asks that it answered before leave no trace.
 func (c *Controller) Start(now time.Time, holds []holdoff.Record, learned sizing.State) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, learned sizing
 	return nil
 }
 
-// Reconfigure changes Mode, Slots, Weights, Holdoff, MaxFailed, and the numbers of Breakers where there are some, while
-// running: all, or nothing with an error. Nobody loses a slot, a place or a permit.
+// Reconfigure changes Mode, Slots, Weights, Holdoff, MaxFailed and, if there are breakers, their numbers. If to has a
+// fault, it returns an error and changes nothing. No host loses a slot, a place or a permit.
 func (c *Controller) Reconfigure(now time.Time, to Config) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *Controller) Reconfigure(now time.Time, to Config) error {
 	return c.resize(now)
 }
 
-// resize puts the limits in force that the Limiters say.
+// resize puts the limits in force that the Limiters allow.
 func (c *Controller) resize(now time.Time) error {
 	cfg := c.cfg.Slots
 	cfg.Limits = inForce(c.limiters, cfg.Limits)
@@ -129,14 +129,14 @@ func (c *Controller) resize(now time.Time) error {
 	return err
 }
 
-// Revision grows with every change: two Statuses of one revision differ in nothing but the time that has passed. It
-// takes no lock.
+// Revision returns a number that grows with every change: two Statuses of one revision differ only by the time that has
+// passed. It takes no lock.
 func (c *Controller) Revision() uint64 { return c.revision.Load() }
 
 // tally counts answers by reason.
 type tally map[api.Reason]uint64
 
-// counts lists every reason of the closed set.
+// counts returns the count of every reason, also of those that no answer had.
 func (t tally) counts() []api.Count {
 	out := make([]api.Count, 0, len(api.Reasons()))
 	for _, r := range api.Reasons() {
@@ -145,8 +145,7 @@ func (t tally) counts() []api.Count {
 	return out
 }
 
-// hostID is the name and UUID of a host as the ledger knows it: namespace~name, as BMO names nodes, and the UUID as
-// Ironic spells it.
+// hostID returns the ID of a host: namespace~name, as BMO names nodes, and uuid, in Ironic's spelling.
 func hostID(namespace, name, uuid string) slots.ID {
 	id := slots.ID{UUID: uuid, Name: name}
 	if namespace != "" && name != "" {

@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	retrySoon    = 5 * time.Second  // the answer may be another after the next poll
-	retryUnknown = 15 * time.Second // a poll may have shown the host
+	retrySoon    = 5 * time.Second  // the next poll may change the answer
+	retryUnknown = 15 * time.Second // a few polls may show the host
 	retryProbe   = time.Minute      // nobody knows when a probe ends, or a paused group goes on
 )
 
-// facts are all that an answer depends on.
+// facts is all that an answer depends on.
 type facts struct {
 	question
-	host     *slots.Host // not in the table if it wants nothing, or if this is a dry run
+	host     *slots.Host // perhaps not in the ledger's table: see slots.Ledger.Ask
 	standing slots.Standing
-	settling time.Duration // for how long it may stay Starting or Overdue
+	settling time.Duration // how long it may stay Starting or Overdue
 	leading  bool
-	starts   bool // it wants to start something that failures, its own or others', may stop
-	deletion bool // it asks for the deprovision that its deletion starts with: no failure stops that
-	free     int  // slots that it could take
+	starts   bool // it asks to start work that failures, its own or those of others, may stop
+	deletion bool // it asks for the deprovision with which its deletion starts: failures do not stop that
+	free     int  // free slots in its pool
 
-	rate     *breaker.RateLimitError      // as many have started within a minute as may; nil: one more may
-	hold     holdoff.Entry                // it has failed and is left alone
-	unplaced bool                         // where it belongs matters, and Ironic has not shown it yet
+	rate     *breaker.RateLimitError      // the limit of starts in a minute, if it is reached
+	hold     holdoff.Entry                // its own hold; Held: it may not start
+	unplaced bool                         // its conductor group or way to boot matters, and Ironic has not shown them yet
 	pause    *api.PoolFailures            // its conductor group, if that is paused
-	open     *breaker.CircuitBreakerError // of a breaker that does not let it start
-	yields   string                       // what planned work waits for; "": nothing
-	turn     fairshare.Answer             // where none of these stops it; else its position alone, if it is in line
+	open     *breaker.CircuitBreakerError // the breaker that does not let it start
+	yields   string                       // what its planned work waits for; "": nothing
+	turn     fairshare.Answer             // if nothing above stops it; else only its position, if it is in line
 }
 
 // decision is a reason with its numbers.
@@ -42,10 +42,10 @@ type decision struct {
 	reason         api.Reason
 	wait           time.Duration // until it is worth asking again
 	position       int
-	expect, atMost time.Duration // of the wait; below 0: not known yet
+	expect, atMost time.Duration // the expected wait; below 0: not known yet
 }
 
-// evaluate answers by the first rule that applies. It reads f alone.
+// evaluate answers by the first rule that applies. It reads only f.
 func evaluate(f *facts) decision {
 	yes := func(reason api.Reason) decision { return decision{ready: true, reason: reason} }
 	no := func(reason api.Reason, wait time.Duration) decision {
@@ -96,17 +96,17 @@ func evaluate(f *facts) decision {
 	return d
 }
 
-// stopped reports whether a failure, of the host or of others, keeps it from starting something.
+// stopped reports whether failures, of the host or of others, keep it from starting.
 func (f *facts) stopped() bool { return f.hold.Held || f.unplaced || f.pause != nil || f.open != nil }
 
-// decide answers a question. dry: nothing is written down.
+// decide answers a question. dry: it changes nothing.
 func (c *Controller) decide(now time.Time, q question, dry bool) (facts, decision) {
 	f := c.gather(now, q, dry)
 	if !dry && f.leading {
 		c.enqueue(now, &f)
 	}
 	switch {
-	case f.leading && f.standing == slots.Open && !f.stopped() && !f.Planned: // it waits for slots and turns alone
+	case f.leading && f.standing == slots.Open && !f.stopped() && !f.Planned: // only slots and turns keep it waiting
 		f.turn = c.order.Ask(now, f.host, f.free)
 	case f.host.Turn.InLine:
 		f.turn.Position = c.order.Position(f.host)
@@ -140,14 +140,14 @@ func (c *Controller) gather(now time.Time, q question, dry bool) facts {
 	return f
 }
 
-// goesOn reports whether the host holds its slot for a deprovision, or for work that is over and nobody here has asked
-// for, and wants to start what follows: its slot is no way round holds, and that of a deprovision none round breakers.
+// goesOn reports whether the host holds its slot for a deprovision, or for finished work that never asked, and now
+// wants to start more. Such a slot must not bypass a hold, and that of a deprovision must not bypass a breaker.
 func goesOn(h *slots.Host, op api.Op) bool {
 	follows := op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision
 	return follows && h.Slot != nil && (h.Slot.Op == api.OpDeprovision || h.Slot.Op == "" && h.Lingers())
 }
 
-// enqueue gives the host its place in line, which is a part of the answer, or takes it out of the line.
+// enqueue gives the host its place in line, on which the answer depends, or takes it out of the line.
 func (c *Controller) enqueue(now time.Time, f *facts) {
 	h := f.host
 	if f.starts && !c.policy.book.Idle() {
@@ -158,11 +158,11 @@ func (c *Controller) enqueue(now time.Time, f *facts) {
 	}
 	switch {
 	case f.standing == slots.Unknown:
-	case f.standing < slots.Stale || f.Planned: // it needs no other slot, or does not wait in line
+	case f.standing < slots.Stale || f.Planned: // it needs no new slot, or waits outside the line
 		if h.Turn.Waits {
 			c.order.Leave(h)
 		}
-	case f.hold.Held: // it keeps its place if it has one, and takes none
+	case f.hold.Held: // it keeps a place that it has, and gets no new one
 		c.order.Stop(h)
 	case f.standing != slots.Open && !c.ledger.Placed(h):
 	default:
@@ -170,8 +170,8 @@ func (c *Controller) enqueue(now time.Time, f *facts) {
 	}
 }
 
-// taken notes that the host of f has just got a slot by a yes. It gets a permit whatever the breakers say, as an unhold
-// is never refused; what a deletion comes to is no verdict.
+// taken notes that the host of f has just got a slot by a yes. It gets a permit even if a breaker is open, as Forward
+// never refuses an unhold. A deletion is no probe: its outcome says nothing about Ironic's health.
 func (c *Controller) taken(now time.Time, f *facts) {
 	h := f.host
 	if f.Planned {

@@ -14,27 +14,27 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// policy is what the decision knows of failures: the breakers, the holds, and the conductor groups in which too many
-// hosts have failed. judge reads it, WorkEnded writes it.
+// policy is what the Controller knows about failures: the breakers, the holds, and the conductor groups in which too
+// many hosts have failed. judge reads it, WorkEnded writes it.
 type policy struct {
 	c *Controller
 
 	set     *breaker.Set
-	watch   []string               // kinds of scopes that have breakers; empty: none
-	rate    int                    // starts in a minute; 0: no limit
+	watch   []string               // the kinds of scopes that have breakers
+	rate    int                    // how many hosts may start within a minute; 0: no limit
 	grouped bool                   // some host has a conductor group
-	shut    map[breaker.Scope]bool // whose breaker is not CLOSED
+	shut    map[breaker.Scope]bool // the scopes whose breaker is not CLOSED
 
 	book   *holdoff.Book
 	quota  holdoff.Quota
-	pools  map[string]*api.PoolFailures // of conductor groups, where MAX_FAILED is set
-	paused int                          // so many of them are
+	pools  map[string]*api.PoolFailures // by conductor group; empty without MAX_FAILED
+	paused int                          // how many of them are paused
 
 	notices  []FailureNotice
-	outcomes map[api.OutcomeCount]uint64 // how work ended, each kind of it; they only grow
+	outcomes map[api.OutcomeCount]uint64 // counts how work ended, by its kind and result
 }
 
-// The kinds of breaker.Scope that we use.
+// The kinds of breaker.Scope.
 const (
 	ScopeIronic = "ironic"
 	ScopeGroup  = "group"
@@ -60,7 +60,8 @@ func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 	}
 	for _, result := range []slots.Result{slots.Succeeded, slots.Failed, slots.Neutral} {
 		for _, work := range []ironic.Work{
-			ironic.WorkInspect, ironic.WorkClean, ironic.WorkDeploy, ironic.WorkDelete, ironic.WorkRescue, ironic.WorkUnrescue, ironic.WorkService,
+			ironic.WorkInspect, ironic.WorkClean, ironic.WorkDeploy, ironic.WorkDelete, ironic.WorkRescue, ironic.WorkUnrescue,
+			ironic.WorkService,
 		} {
 			p.outcomes[api.OutcomeCount{Result: string(result), Work: string(work)}] = 0
 		}
@@ -75,7 +76,7 @@ func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 	return p, nil
 }
 
-// configure changes what may change while running, also for hosts that have failed already.
+// configure takes the numbers of cfg into use, also for hosts that have failed already.
 func (p *policy) configure(now time.Time, cfg Config) error {
 	err := p.book.Configure(cfg.Holdoff)
 	if b := cfg.Breakers; b != nil {
@@ -87,8 +88,8 @@ func (p *policy) configure(now time.Time, cfg Config) error {
 	return err
 }
 
-// scopes lists the scopes of a host, as far as it is known where it belongs. Hosts without a conductor group are one
-// too, but where nobody has one they are the whole Ironic.
+// scopes returns the scopes of a host, as far as its conductor group is known. Hosts without a conductor group share
+// DefaultGroup, unless no host has a group: then ScopeIronic is enough.
 func (p *policy) scopes(h *slots.Host) []breaker.Scope {
 	var out []breaker.Scope
 	if slices.Contains(p.watch, ScopeIronic) {
@@ -102,7 +103,7 @@ func (p *policy) scopes(h *slots.Host) []breaker.Scope {
 	return out
 }
 
-// judge fills in what failures say of a start: hold, unplaced, pause, open, rate. It changes nothing.
+// judge fills in how failures keep f from starting: hold, unplaced, pause, open, rate. It changes nothing.
 func (p *policy) judge(now time.Time, f *facts) {
 	if !p.book.Idle() {
 		f.hold = p.book.Judge(now, p.holdAsk(f))
@@ -112,9 +113,9 @@ func (p *policy) judge(now time.Time, f *facts) {
 	}
 	h := f.host
 	if f.standing == slots.Held && h.Slot.Op == "" {
-		return // it may be in the middle of its deployment, which only a hold of its own shows not to be so
+		return // it may be in the middle of its deployment, unless it is held
 	}
-	// Where failures stop a part of all hosts, one that Ironic has not shown cannot be judged.
+	// If failures stop some conductor groups, a host whose group Ironic has not shown has to wait.
 	partly := p.paused > 0 || len(p.shut) > 1 || len(p.shut) == 1 && !p.shut[wholeIronic]
 	f.unplaced = !h.Known() && partly
 	if pool := p.pools[h.Group]; pool != nil && pool.Paused {
@@ -125,14 +126,14 @@ func (p *policy) judge(now time.Time, f *facts) {
 	}
 }
 
-// check fills in what the first breaker of those scopes says that lets nobody start: open or rate.
+// check sets open or rate if a breaker of those scopes refuses a start; the first one that does wins.
 func (p *policy) check(now time.Time, f *facts, scopes ...breaker.Scope) {
 	err := p.set.Check(now, scopes...)
 	errors.As(err, &f.open)
 	errors.As(err, &f.rate)
 }
 
-// holdAsk is the question to the holds.
+// holdAsk returns f as the question to the holds.
 func (p *policy) holdAsk(f *facts) holdoff.Ask {
 	h, uuid := f.host, p.heldAs(slots.ID{UUID: cmp.Or(f.host.UUID, f.ID.UUID), Name: f.ID.Name})
 	return holdoff.Ask{
@@ -142,7 +143,7 @@ func (p *policy) holdAsk(f *facts) holdoff.Ask {
 	}
 }
 
-// heldAs is the UUID under which the book has a host: one that is known by name alone may have failed before we
+// heldAs returns the UUID by which the book knows a host. A host known only by name may have failed before this process
 // started.
 func (p *policy) heldAs(id slots.ID) string {
 	if id.UUID != "" || p.book.Idle() {
@@ -152,13 +153,13 @@ func (p *policy) heldAs(id slots.ID) string {
 	return uuid
 }
 
-// cancel ends the permit of a slot that ends without an outcome.
+// cancel ends the permit of a host whose slot ends without an outcome.
 func (p *policy) cancel(now time.Time, h *slots.Host) {
 	p.set.Cancel(now, h.Permit)
 	h.Permit = nil
 }
 
-// errors is the highest number of failures that is known of a host: BMO's, which a deprovision resets; our own; and
+// errors returns the highest known number of failures of a host: BMO's, which a deprovision resets, the ledger's, and
 // that of the holds, which survives a restart. A host that is being deleted never waits for its errors.
 func (p *policy) errors(h *slots.Host) int {
 	known := max(h.Asked.Errors, h.Failures)
@@ -171,19 +172,19 @@ func (p *policy) errors(h *slots.Host) int {
 	return max(known, p.book.Failures(p.heldAs(h.ID)))
 }
 
-// holdKinds are the kinds of work that can fail before there is an instance.
+// holdKinds maps the work that can fail before there is an instance to its kind of hold.
 var holdKinds = map[ironic.Work]holdoff.Kind{
 	ironic.WorkInspect: holdoff.Inspection, ironic.WorkClean: holdoff.Cleaning, ironic.WorkDeploy: holdoff.Deployment,
 }
 
-// WorkEnded takes the end of a piece of work: what really happened in Ironic.
+// WorkEnded tells breakers and holds how the work of a node ended.
 func (f follow) WorkEnded(now time.Time, e slots.Ending) {
 	p, h := f.c.policy, e.Host
 	switch kind, ok := holdKinds[e.Work]; e.Result {
 	case slots.Gone:
 		p.book.Gone(h.UUID)
 		if e.State != "" {
-			f.c.order.Leave(h) // else it may wait for its node to be enrolled
+			f.c.order.Leave(h) // a host whose node was never seen may wait for BMO to create it
 		}
 		return
 	case slots.Succeeded:
@@ -196,13 +197,13 @@ func (f follow) WorkEnded(now time.Time, e slots.Ending) {
 			p.failure(now, e, fresh)
 		}
 	}
-	if e.Result != slots.Found { // nobody knows when that failed
+	if e.Result != slots.Found { // nobody knows when that failure was
 		p.record(now, h, e)
 	}
 }
 
-// record counts an outcome in the breakers. It ends the permit of the host's slot, unless it is only a step towards
-// what the slot is for. Where the limit was cut for the host's boot, its failure says nothing about the whole Ironic.
+// record counts an outcome in the breakers, and ends the permit of the host's slot unless more work follows. If a
+// Limiter has cut a limit for the host's boot, the failure does not count for the whole Ironic.
 func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
 	kind := api.OutcomeCount{Result: string(e.Result), Work: string(e.Work)}
 	if _, counts := p.outcomes[kind]; counts {
@@ -211,7 +212,7 @@ func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
 	permit, scopes := h.Permit, p.scopes(h)
 	switch e.Result {
 	case slots.Succeeded:
-		if !e.Reached { // its host goes on
+		if !e.Reached { // more work follows
 			p.set.RecordStep(now, permit, h.UUID, string(e.Work), scopes...)
 			return
 		}
@@ -221,18 +222,18 @@ func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
 			scopes = slices.DeleteFunc(scopes, func(s breaker.Scope) bool { return s == wholeIronic })
 		}
 		p.set.RecordFailure(now, permit, h.UUID, string(e.Work), errors.New(causeOf(e)), scopes...)
-	default: // nobody's fault: the permit ends with the slot
+	default: // neither a success nor a failure: the permit ends with the slot
 		return
 	}
 	h.Permit = nil
 }
 
-// failed enters a failure in the book, unless the host has an instance. fresh: it was not there.
+// failed enters a failure in the book, unless the host has an instance. fresh: the book did not have it.
 func (p *policy) failed(now time.Time, h *slots.Host, e slots.Ending, kind holdoff.Kind) (fresh bool) {
 	if e.Rework || h.Deployed || !slices.Contains(ironic.FailedBefore(), e.State) {
 		return false
 	}
-	known, _ := p.c.hostOf(api.Ask{NodeUUID: h.UUID}) // it may have failed without an ask
+	known, _ := p.c.hostOf(api.Ask{NodeUUID: h.UUID}) // for a host that never asked
 	fresh = p.book.Failed(now, holdoff.Failure{
 		UUID: h.UUID, Name: h.Name, UID: h.Asked.UID, State: string(e.State), Token: e.Token, Kind: kind,
 		Cause: ironic.Line(e.Cause, maxCause), Spec: cmp.Or(h.Asked.Spec, known.Spec),
@@ -243,7 +244,7 @@ func (p *policy) failed(now time.Time, h *slots.Host, e slots.Ending, kind holdo
 	return fresh
 }
 
-// breakerChanged hears of each change of a breaker. When it opens, its hosts leave the order until they ask again.
+// breakerChanged takes in a change of a breaker's state. When it opens, its hosts leave the line until they ask again.
 func (p *policy) breakerChanged(e breaker.Event) {
 	notice := FailureNotice{
 		Kind: BreakerChanged, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
@@ -259,15 +260,15 @@ func (p *policy) breakerChanged(e breaker.Event) {
 	}
 }
 
-func (c *Controller) stopAll(of func(*slots.Host) bool) {
+func (c *Controller) stopAll(affected func(*slots.Host) bool) {
 	c.order.Each(func(h *slots.Host) {
-		if of(h) {
+		if affected(h) {
 			c.order.Stop(h)
 		}
 	})
 }
 
-// countPools counts the known hosts that have failed or are held, and pauses and reopens conductor groups.
+// countPools counts, in each conductor group, the hosts that have failed or are held, and pauses or reopens the group.
 func (p *policy) countPools(now time.Time) {
 	was := p.pools
 	p.pools, p.paused = map[string]*api.PoolFailures{}, 0
@@ -287,7 +288,7 @@ func (p *policy) countPools(now time.Time) {
 		if h.State().Failed() || p.book.Held(now, h.UUID) {
 			pool.Failed++
 		}
-		if h.State().Failed() { // nothing else would show that somebody has repaired it
+		if h.State().Failed() { // only a fetch shows that somebody has repaired it
 			p.c.ledger.Recheck(now, h)
 		}
 	})

@@ -11,10 +11,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// follow carries out what follows from what the ledger finds. It implements slots.Events, and is called under the lock.
+// follow is the slots.Events that tells order, breakers and holds what the ledger finds, under the Controller's lock.
 type follow struct{ c *Controller }
 
-// SlotBegan takes a host that was found at work out of the line, and counts it in the breakers.
+// SlotBegan takes a host whose node was found at work out of the line, and gives it a permit.
 func (f follow) SlotBegan(now time.Time, h *slots.Host) {
 	c := f.c
 	b, _ := c.hostOf(api.Ask{NodeUUID: h.UUID})
@@ -27,13 +27,13 @@ func (f follow) SlotBegan(now time.Time, h *slots.Host) {
 	}
 }
 
-// SlotEnded gives the slot to the order.
+// SlotEnded ends the permit of h, and lets the order give the slot to another host.
 func (f follow) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots.How) {
 	f.c.policy.cancel(now, h)
 	f.c.order.SlotEnded(now, h, s, how)
 }
 
-// Merged gives the place and the permit of a record to the one that it turned out to be.
+// Merged gives the place of from to into, the other record of the same host, and ends a permit that from still has.
 func (f follow) Merged(now time.Time, from, into *slots.Host) {
 	if into != nil {
 		f.c.order.Replace(from, into)
@@ -42,37 +42,36 @@ func (f follow) Merged(now time.Time, from, into *slots.Host) {
 	f.c.policy.cancel(now, from)
 }
 
-// Noticed keeps what operators may want to read until the poll is over.
+// Noticed keeps n until the poll is over.
 func (f follow) Noticed(n slots.Notice) { f.c.notices = append(f.c.notices, n) }
 
-// FailureKind names what a failure did.
+// FailureKind names what has happened.
 type FailureKind string
 
 // The kinds.
 const (
-	BreakerChanged FailureKind = "breaker" // a breaker changed its state
-	PoolChanged    FailureKind = "pool"    // a pool was paused or reopened
-	HostFailed     FailureKind = "failed"  // the work of a host, which is held, perhaps
-	HoldEnded      FailureKind = "ended"   // of a host, unless by hand: who did it tells it
+	BreakerChanged FailureKind = "breaker" // a breaker has changed its state
+	PoolChanged    FailureKind = "pool"    // a conductor group is paused or goes on
+	HostFailed     FailureKind = "failed"  // the work of a host has failed; it may be held
+	HoldEnded      FailureKind = "ended"   // a hold has ended, other than by ReleaseHold
 )
 
-// FailureNotice is one such event, for a log line that says why hosts wait.
+// FailureNotice is one event, for a log line that says why hosts wait.
 type FailureNotice struct {
 	Kind FailureKind
-	// Hold is of the host that failed, or was held: with HoldEnded only its names.
-	Hold api.Hold
-	Work string // what failed
-	End  string // hand, spec, time, success or gone
+	Hold api.Hold // of the host; with HoldEnded only its names
+	Work string   // the kind of work that failed
+	End  string   // how the hold ended: hand, spec, time, success or gone
 
 	Scope    string // of the breaker
 	From, To string // its states
-	ByHand   bool
+	ByHand   bool   // an operator tripped or reset it
 	Causes   []api.BreakerCause
 
-	Pool api.PoolFailures // that was paused or reopened
+	Pool api.PoolFailures // the conductor group
 }
 
-// failure tells of a host that has failed; fresh: the book has it from now on.
+// failure adds a notice of a host that has failed; fresh: the failure is new in the book.
 func (p *policy) failure(now time.Time, e slots.Ending, fresh bool) {
 	entry, _ := p.book.Entry(now, e.Host.UUID)
 	if !fresh {
@@ -82,7 +81,7 @@ func (p *policy) failure(now time.Time, e slots.Ending, fresh bool) {
 	p.notices = append(p.notices, FailureNotice{Kind: HostFailed, Hold: showHold(entry), Work: string(e.Work)})
 }
 
-// holdEnded hears of each hold that has ended, but by a release.
+// holdEnded takes in each hold that has ended, other than by a release.
 func (p *policy) holdEnded(e holdoff.Ended) {
 	ended := showHold(holdoff.Entry{UUID: e.UUID, Name: cmp.Or(e.Name, p.c.ledger.NameOf(e.UUID))})
 	p.notices = append(p.notices, FailureNotice{Kind: HoldEnded, Hold: ended, End: string(e.How)})

@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// headline is the one thing that matters now: what stops everybody, then what stops some, then how the slots stand.
+// headline returns what matters now: what stops all hosts, else what stops some and how many slots are taken.
 func (c *Controller) headline(now time.Time, s *api.Status) string {
 	if !c.cfg.Leading() {
 		return "This replica stands by: another one decides."
@@ -76,8 +76,7 @@ func crowd(waiting, stopped int) string {
 	return number(waiting, "host waits", "hosts wait")
 }
 
-// slotsHeadline says how full the slots are, why those that are free stay so, and how long it takes until all who wait
-// have had one.
+// slotsHeadline says how many slots are taken and when the last waiting host starts, or why free slots stay free.
 func (c *Controller) slotsHeadline(now time.Time, s api.Slots, who string) string {
 	if s.Free > 0 {
 		for first := range c.order.Hosts(slots.Pool{}) {

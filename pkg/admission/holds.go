@@ -12,7 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-// HoldRecords returns what outlives the process of all holds, in any order, and a revision for SavedHolds.
+// HoldRecords returns what a store has to keep of all holds, in any order, and a revision for SavedHolds.
 func (c *Controller) HoldRecords(now time.Time) (records []holdoff.Record, revision uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,7 +26,7 @@ func (c *Controller) UnsavedHolds() int {
 	return c.policy.book.Unsaved()
 }
 
-// SavedHolds notes that what HoldRecords returned with that revision is kept.
+// SavedHolds notes that a store has kept what HoldRecords returned with that revision.
 func (c *Controller) SavedHolds(revision uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,7 +34,7 @@ func (c *Controller) SavedHolds(revision uint64) {
 	c.revision.Add(1)
 }
 
-// Holds shows the failed hosts.
+// Holds returns the failed hosts, held or released, and the conductor groups that MAX_FAILED watches.
 func (c *Controller) Holds(now time.Time) api.Holds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func showHold(e holdoff.Entry) api.Hold {
 	return h
 }
 
-// holdCounts counts the failed hosts; nil where nobody can be held.
+// holdCounts counts the failed hosts; nil if no host can be held.
 func (p *policy) holdCounts(now time.Time) *api.HoldCounts {
 	if !p.book.Config().On() {
 		return nil
@@ -84,7 +84,7 @@ func (p *policy) show() api.Storm {
 	return api.Storm{Outcomes: outcomes, Pools: p.showPools()}
 }
 
-// showPools lists the conductor groups that MAX_FAILED watches, by name.
+// showPools returns the conductor groups that MAX_FAILED watches, by name.
 func (p *policy) showPools() []api.PoolFailures {
 	pools := []api.PoolFailures{}
 	for _, group := range slices.Sorted(maps.Keys(p.pools)) {
@@ -93,9 +93,9 @@ func (p *policy) showPools() []api.PoolFailures {
 	return pools
 }
 
-// ReleaseHold lets a failed host queue again before its time; it gets no slot out of turn. The host is namespace and
-// name of its BareMetalHost, or with an empty namespace a node's name or UUID; an empty episode means the last failure.
-// An *api.Error says why not.
+// ReleaseHold lets a failed host queue again before its hold ends; it gets no slot out of turn. namespace and name are
+// those of its BareMetalHost; without a namespace, name is the name or UUID of its node. An empty episode means the
+// last failure. It returns an *api.Error if the host has not failed, or episode is another one.
 func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// retryPlanned is the advice to planned work that yields: nobody knows when nobody waits.
+// retryPlanned is when planned work that yields is to ask again: nobody knows when other hosts stop waiting.
 const retryPlanned = time.Minute
 
-// goneAfter is how long a host that waits may be silent until planned work does not yield to it any more.
+// goneAfter is how long planned work yields to a waiting host that is silent.
 const goneAfter = time.Hour
 
-// yields says what the planned work of h waits for; "": nothing. The owner of the namespace reads it: it names no host
-// of another one.
+// yields returns what the planned work of h waits for; "": nothing. The text names no host of another namespace, as the
+// owner of this one reads it.
 func (c *Controller) yields(now time.Time, h *slots.Host) string {
 	if len(c.policy.shut) > 0 {
 		return "planned work starts while every circuit breaker is CLOSED, and one is not"
@@ -50,8 +50,8 @@ func (c *Controller) yields(now time.Time, h *slots.Host) string {
 	return ""
 }
 
-// demand counts the hosts other than h that want a slot for which it competes, and names one of its tenant. Those that
-// are silent count too, as they may come back, and those that are held, as their time comes.
+// demand counts the other hosts that want a slot that h could take, and returns the name of one in its namespace.
+// Silent hosts count too, as they may come back, and held hosts, as their holds end.
 func (c *Controller) demand(now time.Time, h *slots.Host) (n int, name string) {
 	c.order.Each(func(x *slots.Host) {
 		competes := x.Turn.Pool.VirtualMedia == h.Pool.VirtualMedia || c.policy.rate > 0
@@ -72,12 +72,12 @@ func (c *Controller) demand(now time.Time, h *slots.Host) (n int, name string) {
 			b, _ := c.hostOf(api.Ask{NodeUUID: uuid})
 			return !b.Planned
 		}
-		return x != h && !x.Turn.Waits && !c.plans(x) // those that wait are counted
+		return x != h && !x.Turn.Waits && !c.plans(x) // hosts that wait are already in n
 	})
 	return n + held, name
 }
 
-// plannedHeld is how many slots of a limit planned work holds.
+// plannedHeld returns how many slots of a pool planned work holds.
 func (c *Controller) plannedHeld(p slots.Pool) (n int) {
 	c.ledger.Holders(func(h *slots.Host) {
 		if h.Slot.Planned && (h.Pool == p || h.Pool.Within() == p) {

@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// update runs change under the lock. What follows from it happens meanwhile: see follow.
+// update runs change, which may call follow, under the lock.
 func (c *Controller) update(now time.Time, change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -19,7 +19,7 @@ func (c *Controller) update(now time.Time, change func()) {
 	c.revision.Add(1)
 }
 
-// FirstPoll is closed after the first complete poll.
+// FirstPoll returns a channel that is closed after the first complete poll.
 func (c *Controller) FirstPoll() <-chan struct{} { return c.first }
 
 // Begin implements ironic.View.
@@ -43,7 +43,7 @@ func (c *Controller) Whole(now time.Time) bool {
 	return c.ledger.Whole(now)
 }
 
-// Unsettle is to be called when Ironic was found elsewhere: nobody starts before it is known who is at work there.
+// Unsettle is for a new address of Ironic: no new host may start until it is known which nodes are at work there.
 func (c *Controller) Unsettle(now time.Time) {
 	c.update(now, func() { c.ledger.Unsettle(now) })
 }
@@ -81,7 +81,7 @@ func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
 	}
 }
 
-// ObserveNode takes the answer to a single fetch made outside a poll.
+// ObserveNode takes in the answer to a fetch that was made outside a poll.
 func (c *Controller) ObserveNode(now time.Time, s ironic.NodeObservation) {
 	c.update(now, func() { c.ledger.ObserveNode(now, s) })
 }
@@ -94,7 +94,7 @@ func (c *Controller) PollFailed(now time.Time, err error) {
 	})
 }
 
-// View shows how Ironic was last seen.
+// View returns how current the view of Ironic is, with the error of the last poll.
 func (c *Controller) View(now time.Time) api.View {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,25 +9,25 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// words are what people read about a reason.
+// words is what people read about a reason.
 type words struct {
-	say func(f *facts, d decision, s api.Slots) string // one sentence that says why, with the numbers of the decision
-	// steps are what an operator can do. {host}, {node} and {scope} stand for the host, its node, and the breaker that stops it.
+	say func(f *facts, d decision, s api.Slots) string // the sentence that says why; nil: no decision has this reason
+	// steps are what an operator can do. {host}, {node}, {scope} are the host, its node, and the breaker that stops it.
 	steps []string
 	waits bool // only slots and turns keep such a host from starting
 }
 
-// plain is a sentence without numbers.
+// plain returns a say for a sentence without numbers.
 func plain(text string) func(*facts, decision, api.Slots) string {
 	return func(*facts, decision, api.Slots) string { return text }
 }
 
-// counted is a sentence with the numbers of slots and queue.
+// counted returns a say for a sentence with the numbers of slots and queue.
 func counted(text string) func(*facts, decision, api.Slots) string {
 	return func(_ *facts, d decision, s api.Slots) string { return numbers(text, d, s) }
 }
 
-// stuck is no reason of an answer: such a host does not move.
+// stuck is a row of reasons for Why alone; no answer has it.
 const stuck api.Reason = "stuck"
 
 // reasons has a row for each reason.
@@ -131,7 +131,8 @@ func sayStarting(f *facts, _ decision, _ api.Slots) string {
 
 func sayHold(f *facts, _ decision, _ api.Slots) string {
 	h := f.hold
-	return fmt.Sprintf("its %s has failed%s, and it is held for another %s, until %s; to try it now: ironic-throttle holds release %s",
+	return fmt.Sprintf("its %s has failed%s, and it is held for another %s, until %s; "+
+		"to try it now: ironic-throttle holds release %s",
 		h.Kind, inARow(h.Failures), api.Age(h.Remaining), api.Instant(h.Until), f.host.Shown())
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// fit gives every pool a Limiter with its ceiling, which the settings say.
+// fit gives every pool a Limiter, with the limit of the settings as its ceiling.
 func fit(now time.Time, limiters sizing.Pools, cfg Config) {
 	set := cfg.Slots.Limits
 	ceilings := map[string]int{}
@@ -23,22 +23,22 @@ func fit(now time.Time, limiters sizing.Pools, cfg Config) {
 	limiters.Fit(now, ceilings, cfg.Adaptive)
 }
 
-// inForce is what the Limiters allow of the limits that are set.
+// inForce returns the part of the limits in set that the Limiters allow.
 func inForce(limiters sizing.Pools, set slots.Limits) slots.Limits {
-	in := set
-	in.Total = limiters[""].Limit()
-	in.StuckCap = min(set.StuckCap, in.Total)
-	in.Groups = make(map[string]int, len(set.Groups))
+	allowed := set
+	allowed.Total = limiters[""].Limit()
+	allowed.StuckCap = min(set.StuckCap, allowed.Total)
+	allowed.Groups = make(map[string]int, len(set.Groups))
 	for group, n := range set.Groups {
-		in.Groups[group] = min(n, in.Total, limiters[group].Limit())
+		allowed.Groups[group] = min(n, allowed.Total, limiters[group].Limit())
 	}
 	if set.VirtualMedia > 0 {
-		in.VirtualMedia = limiters[slots.VirtualMediaPool].Limit()
+		allowed.VirtualMedia = limiters[slots.VirtualMediaPool].Limit()
 	}
-	return in
+	return allowed
 }
 
-// size takes in what the last poll has shown of boots, and puts the limits in force that follow.
+// size tells the Limiters what the last poll has shown of boots, and puts the limits in force that follow.
 func (c *Controller) size(now time.Time) {
 	ended, open := c.ledger.Boots(now)
 	for _, b := range ended {
@@ -52,11 +52,11 @@ func (c *Controller) size(now time.Time) {
 		}) || changed
 	}
 	if changed {
-		_ = c.resize(now) // settings that were valid, but for smaller limits
+		_ = c.resize(now) // the settings are valid, and stay so with smaller limits
 	}
 }
 
-// waiting is how many hosts wait for a slot of a limit.
+// waiting returns how many hosts wait for a slot of pool, or of a pool within it.
 func (c *Controller) waiting(pool slots.Pool) (n int) {
 	for _, p := range c.ledger.Pools() {
 		if p == pool || p.Within() == pool {
@@ -66,7 +66,7 @@ func (c *Controller) waiting(pool slots.Pool) (n int) {
 	return n
 }
 
-// bootsIn lists the boots that say something about the limit of pool. Those of a host that fails anyway say nothing.
+// bootsIn returns the boots that say something about the limit of pool. A host that fails again and again says nothing.
 func (c *Controller) bootsIn(pool slots.Pool, boots []slots.Boot) (out []sizing.Boot) {
 	for _, b := range boots {
 		weighs := b.Counted && !b.Began.IsZero() && c.policy.errors(b.Host) < fairshare.FailingFrom
@@ -86,24 +86,24 @@ func bootOf(b slots.Boot) sizing.Boot {
 	return sizing.Boot{Host: bootName(b.Host), Kind: string(b.State), Began: b.Began, Took: b.Took, End: end}
 }
 
-// bootName names a host to a Limiter.
+// bootName returns the name by which a Limiter knows a host.
 func bootName(h *slots.Host) string { return cmp.Or(h.UUID, h.Name) }
 
-// LearnedLimits returns what is known of the limits, as a file keeps it through a restart.
+// LearnedLimits returns what the Limiters know, for a store to keep through a restart.
 func (c *Controller) LearnedLimits() sizing.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.limiters.State()
 }
 
-// Sizing shows what boots say about the limits.
+// Sizing returns what boots say about the limits.
 func (c *Controller) Sizing(now time.Time) api.Sizing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sizing(now)
 }
 
-// sizing is Sizing under the lock.
+// sizing is Sizing for callers that hold the lock.
 func (c *Controller) sizing(now time.Time) api.Sizing {
 	out := api.Sizing{Mode: api.LimitFixed, Boots: c.boots.Show()}
 	if c.cfg.Adaptive {

@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Status shows everything but the version and the settings, which the caller knows.
+// Status returns the whole status but the version and the settings, which the caller knows.
 func (c *Controller) Status(now time.Time) api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,11 +31,11 @@ func (c *Controller) Status(now time.Time) api.Status {
 }
 
 const (
-	leastTenants = 100 // of a queue are shown whatever the limit of hosts
-	namedTenants = 50  // have their names in metrics, the first that were shown: the others share one
+	leastTenants = 100 // how many tenants a queue shows at least, whatever the limit of hosts
+	namedTenants = 50  // how many tenants metrics name, the first that came; the others share one name
 )
 
-// QueueOf shows the order of the hosts that wait and that query wants, pool by pool.
+// QueueOf returns, for each pool, the hosts that query asks for, in their order.
 func (c *Controller) QueueOf(now time.Time, query api.QueueQuery) api.Queue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,19 +62,19 @@ func (c *Controller) showQueue(now time.Time, pool slots.Pool, query api.QueueQu
 	slices.SortStableFunc(q.Tenants, func(a, b api.TenantQueue) int { return cmp.Compare(b.Waiting, a.Waiting) })
 	q.Tenants = q.Tenants[:min(len(q.Tenants), max(query.Limit, leastTenants))]
 	hosts := slices.Collect(c.order.Hosts(pool))
-	if !query.All() { // the others are found by their namespace or reason only
+	if !query.All() { // a query for a namespace or reason also finds hosts that are not in line
 		hosts = append(hosts, c.order.Others(pool)...)
 		c.ledger.All(func(h *slots.Host) {
-			outside := h.LastTold == api.ReasonHold || h.LastTold == api.ReasonPlannedYields
-			if outside && !h.Turn.Waits && h.Slot == nil && h.Pool == pool {
+			noPlace := h.LastTold == api.ReasonHold || h.LastTold == api.ReasonPlannedYields
+			if noPlace && !h.Turn.Waits && h.Slot == nil && h.Pool == pool {
 				hosts = append(hosts, h)
 			}
 		})
 	}
 	for _, h := range hosts {
 		shown := c.showQueued(now, h)
-		of := query.Namespace == "" || shown.Tenant == query.Namespace || h.Namespace() == query.Namespace
-		if !of || query.Reason != "" && shown.Reason != query.Reason {
+		matches := query.Namespace == "" || shown.Tenant == query.Namespace || h.Namespace() == query.Namespace
+		if !matches || query.Reason != "" && shown.Reason != query.Reason {
 			continue
 		}
 		if !query.All() {
@@ -87,7 +87,7 @@ func (c *Controller) showQueue(now time.Time, pool slots.Pool, query api.QueueQu
 	return q
 }
 
-// showQueued shows one host that wants a slot.
+// showQueued returns a host that wants a slot as the queue shows it.
 func (c *Controller) showQueued(now time.Time, h *slots.Host) api.QueuedHost {
 	t := &h.Turn
 	q := api.QueuedHost{
@@ -102,7 +102,7 @@ func (c *Controller) showQueued(now time.Time, h *slots.Host) api.QueuedHost {
 	q.WaitedSeconds = tenths(now.Sub(t.Since))
 	if t.InLine {
 		q.Position = c.order.Position(h)
-		// Told starting or stale, a host waits for a poll, and nobody knows how long.
+		// A host that was told starting or stale waits for a poll, and nobody knows how long.
 		known := h.LastTold != api.ReasonStarting && h.LastTold != api.ReasonStale
 		if half, most := c.order.Expect(h); known && half >= 0 {
 			expect, atMost := tenths(half), tenths(most)
@@ -112,13 +112,13 @@ func (c *Controller) showQueued(now time.Time, h *slots.Host) api.QueuedHost {
 	return q
 }
 
-// tenths is d in seconds, as exactly as people read them.
+// tenths returns d in seconds, rounded to a tenth.
 func tenths(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Seconds() }
 
-// showTurns adds up what the order did.
+// showTurns adds up, over all pools, the hosts that wait by tenant and lane.
 func (c *Controller) showTurns(now time.Time) api.Turns {
 	sum := api.Turns{Stopped: c.order.Stopped(), Waiting: []api.WaitingCount{}, Waits: c.order.Waits.Clone()}
-	cells := map[[2]string]api.WaitingCount{} // by tenant and lane
+	cells := map[[2]string]api.WaitingCount{} // key: tenant and lane
 	add := func(tenant, lane string, hosts int, waited time.Duration) {
 		cell := cells[[2]string{tenant, lane}]
 		cells[[2]string{tenant, lane}] = api.WaitingCount{

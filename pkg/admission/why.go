@@ -11,25 +11,25 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Why tells how one host stands: namespace and name of its BareMetalHost, or with an empty namespace its node's name or
-// UUID. It takes, renews and ends nothing.
+// Why tells how one host stands. namespace and name are those of its BareMetalHost; without a namespace, name is the
+// name or UUID of its node. Why changes nothing.
 func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	w, known := c.why(now, namespace, name)
-	if of := nearest.Host(w.Host, known); of != "" {
-		w.Steps = append([]string{"Do you mean " + of + "? ironic-throttle why " + of + "."}, w.Steps...)
+	if host := nearest.Host(w.Host, known); host != "" {
+		w.Steps = append([]string{"Do you mean " + host + "? ironic-throttle why " + host + "."}, w.Steps...)
 	}
 	return w
 }
 
-// why is Why, with the names of all hosts where the one is not known.
+// why is Why without a suggestion. For an unknown host it returns the names of all known ones.
 func (c *Controller) why(now time.Time, namespace, name string) (w api.Why, known []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w = api.Why{Now: now, Host: hostID(namespace, name, "").Shown(), Story: []string{}, Steps: []string{}}
-	h, inCluster := c.whose(namespace, name)
+	h, inCluster := c.find(namespace, name)
 	t := teller{Why: &w, now: now, h: h, silence: now.Sub(c.lastAsk)}
 	if h != nil {
-		c.stand(now, &t)
+		c.fill(now, &t)
 	}
 	w.Hold = c.holdOf(now, &w)
 	if w.Standing = t.standing(); w.Standing == api.StandingUnknown {
@@ -39,8 +39,9 @@ func (c *Controller) why(now time.Time, namespace, name string) (w api.Why, know
 	return w, known
 }
 
-// whose finds the host that somebody means, and what the cluster says of it: "" where nobody knows the cluster.
-func (c *Controller) whose(namespace, name string) (h *slots.Host, inCluster string) {
+// find returns the host that the arguments of Why mean, nil if the ledger does not know it, and a sentence on what the
+// cluster has; "": the Controller knows no cluster.
+func (c *Controller) find(namespace, name string) (h *slots.Host, inCluster string) {
 	ids := []slots.ID{hostID(namespace, name, "")}
 	uuid := ""
 	if namespace == "" {
@@ -62,8 +63,8 @@ func (c *Controller) whose(namespace, name string) (h *slots.Host, inCluster str
 	return nil, inCluster
 }
 
-// stand fills in what is known of t.h: its slot, its place in line, and what it would be told if it asked now.
-func (c *Controller) stand(now time.Time, t *teller) {
+// fill fills in what the Controller knows of t.h: its slot, its place in line, and the answer if it asked now.
+func (c *Controller) fill(now time.Time, t *teller) {
 	w, h := t.Why, t.h
 	if h.Name != "" {
 		w.Host = h.Shown()
@@ -114,13 +115,13 @@ func (c *Controller) holdOf(now time.Time, w *api.Why) *api.Hold {
 type teller struct {
 	*api.Why
 	now     time.Time
-	h       *slots.Host   // nil: nobody knows it
-	lingers bool          // its work is over, and its slot not given back yet
+	h       *slots.Host   // nil: the ledger does not know it
+	lingers bool          // its work is over, and it still holds its slot
 	scope   string        // of the breaker that stops it
-	silence time.Duration // since anybody asked
+	silence time.Duration // since the last ask of any host
 }
 
-// comesBack is within what time a running BMO asks again.
+// comesBack is how long a running BMO takes at most to ask again.
 const comesBack = 2 * time.Minute
 
 // standing sums up how the host stands.
@@ -149,7 +150,7 @@ func (t *teller) sayf(format string, args ...any) {
 	t.Story = append(t.Story, fmt.Sprintf(format, args...))
 }
 
-// tell says how the host stands, why, and what ends it: each once.
+// tell writes the story, how the host stands and why, and the steps.
 func (t *teller) tell(inCluster string, planned bool) {
 	if t.Standing == api.StandingUnknown {
 		t.sayf("The throttle does not know this host: no ask for it has come since the throttle started, " +
@@ -179,7 +180,7 @@ func (t *teller) tell(inCluster string, planned bool) {
 	}
 }
 
-// answered tells what the host would be told if it asked, and what helps.
+// answered writes the answer that the host would get now, and the steps that help.
 func (t *teller) answered() {
 	a := t.Answer
 	switch {
@@ -202,7 +203,7 @@ func (t *teller) answered() {
 	}
 }
 
-// told says what the answer is.
+// told writes the answer a.
 func (t *teller) told(a *api.Answer) {
 	since := t.now.Sub(t.h.ToldAt)
 	switch {
@@ -218,7 +219,7 @@ func (t *teller) told(a *api.Answer) {
 	}
 }
 
-// slot tells of a host that holds a slot or works without one.
+// slot writes how a host stands that holds a slot, or whose node is at work without one.
 func (t *teller) slot() {
 	s := t.Slot
 	since := "has held a slot for " + api.Seconds(s.SinceSeconds)
@@ -248,7 +249,7 @@ func (t *teller) slot() {
 	}
 }
 
-// waiting tells of a host in line.
+// waiting writes how a host in line stands.
 func (t *teller) waiting() {
 	q := t.Queued
 	t.sayf("It wants to %s. It asked first %s, and last %s.",

@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// answer makes the api.Answer of d, with a sentence for people.
+// answer returns d as an api.Answer, with a sentence for people.
 func (c *Controller) answer(d decision, f *facts) api.Answer {
 	pool := f.host.Pool
 	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: c.ledger.Slots(pool)}
@@ -37,8 +37,8 @@ func (c *Controller) answer(d decision, f *facts) api.Answer {
 	return a
 }
 
-// numbers adds how things stand: "no slot is free (20 of 20 taken, 57 waiting); this is number 12, its turn comes in
-// about 25m (90 % within 50m)".
+// numbers adds the numbers of slots and queue: "no slot is free (20 of 20 taken, 57 waiting); this is number 12, its
+// turn comes in about 25m (90 % within 50m)".
 func numbers(text string, d decision, s api.Slots) string {
 	text = fmt.Sprintf("%s (%d of %d taken, %d waiting)", text, s.Occupied, s.Limit, s.Waiting)
 	if d.position > 0 {
@@ -63,7 +63,7 @@ func ago(d time.Duration) string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// number is n with what it counts.
+// number returns n with the word for what it counts.
 func number(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -98,13 +98,13 @@ func scopeWord(s breaker.Scope) string {
 // maxCause bounds the text of a cause, in bytes.
 const maxCause = 200
 
-// own is what differs in last_error from node to node and from try to try: UUIDs, stamps, addresses, and long numbers.
+// own matches what differs in last_error from try to try: UUIDs, time stamps, addresses, and long numbers.
 var own = regexp.MustCompile(`(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}` +
 	`|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?` +
 	`|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\b[0-9a-f]{2}(:[0-9a-f]{2}){5}\b|\b\d{4,}\b`)
 
-// causeOf is what a failure has in common with others of its kind: the state in which Ironic left the node, and its
-// last_error without what is the node's own.
+// causeOf returns what a failure has in common with others of the same cause: the node's provision state, and its
+// last_error without what own matches and without the node's name.
 func causeOf(e slots.Ending) string {
 	text := own.ReplaceAllString(e.Cause, "…")
 	if name := e.Host.Name; name != "" {
