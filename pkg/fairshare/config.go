@@ -10,7 +10,7 @@ import (
 // FailingFrom is the number of errors from which a host is failing.
 const FailingFrom = 2
 
-// maxErrors is the number of errors beyond which more of them change nothing.
+// maxErrors is the number of errors from which more change nothing.
 const maxErrors = 9
 
 // Bounds of Weights.
@@ -19,10 +19,10 @@ const (
 	maxWeight = 100
 )
 
-// Weights are the shares of tenants, 0.01..100. A tenant that is not listed has 1.
+// Weights are the shares of tenants, by namespace, 0.01 to 100. A tenant that is not listed has 1.
 type Weights map[string]float64
 
-// Validate reports every fault of w at once.
+// Validate returns one error that joins all faults of w.
 func (w Weights) Validate() error {
 	var errs []error
 	for _, tenant := range slices.Sorted(maps.Keys(w)) {
@@ -40,13 +40,13 @@ func (w Weights) of(tenant string) float64 {
 	return 1
 }
 
-// failingMost is how many slots of a limit failing hosts may hold while healthy ones want them.
+// failingMost returns how many slots of a limit failing hosts may hold while healthy hosts want them.
 func failingMost(limit int) int { return max(1, ceilDiv(limit, 4)) }
 
-// PlannedReserve is how many slots of a limit stay free when planned work starts.
+// PlannedReserve returns how many slots of a limit must stay free when planned work starts.
 func PlannedReserve(limit int) int { return max(1, ceilDiv(limit, 10)) }
 
-// PlannedMost is how many slots of a limit planned work may hold.
+// PlannedMost returns how many slots of a limit planned work may hold.
 func PlannedMost(limit int) int { return max(1, limit/4) }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

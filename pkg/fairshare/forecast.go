@@ -8,35 +8,34 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Unmeasured is an expectation that is not known yet.
+// Unmeasured stands for a time that is not known yet.
 const Unmeasured time.Duration = -1
 
-// class is of the places up to one.
-type class struct {
-	upTo       int
-	half, most float64 // of what the place alone says
+// spread says how the waits of hosts spread around the mean wait of their place.
+type spread struct {
+	upTo       int     // the last place that it is for
+	half, most float64 // half of all hosts wait at most half x mean, nine of ten most x mean
 }
 
-// classes are how waits spread. At the front a free slot goes to any of its rivals, so that the wait is distributed
-// exponentially: half have it within ln 2 of its mean, or somewhat later as they must ask first, and nine of ten within
-// three times that. Further back it takes about as long as the place says.
-var classes = [...]class{{3, 0.65, 3}, {40, 0.9, 3}, {math.MaxInt, 1.05, 1.7}}
+// spreads: at the front any rival may take a free slot, so waits are distributed about exponentially. Half end within
+// ln 2 of the mean, nine of ten within ln 10 or later, as the host has to ask first. Further back, waits differ less.
+var spreads = [...]spread{{3, 0.65, 3}, {40, 0.9, 3}, {math.MaxInt, 1.05, 1.7}}
 
-// expected is when a host in a place beyond the free slots may have its slot, where plain is what the place alone says.
-func expected(place int, plain time.Duration) (half, most time.Duration) {
+// expected returns the range of the wait for a host whose mean wait is mean. place counts from the free slots on.
+func expected(place int, mean time.Duration) (half, most time.Duration) {
 	switch {
 	case place <= 0:
 		return 0, 0
-	case plain < 0:
+	case mean < 0:
 		return Unmeasured, Unmeasured
 	}
-	i := slices.IndexFunc(classes[:], func(c class) bool { return place <= c.upTo })
-	return time.Duration(float64(plain) * classes[i].half), time.Duration(float64(plain) * classes[i].most)
+	i := slices.IndexFunc(spreads[:], func(s spread) bool { return place <= s.upTo })
+	return time.Duration(float64(mean) * spreads[i].half), time.Duration(float64(mean) * spreads[i].most)
 }
 
-// plain is what the place of a host beyond the free slots alone says of its wait: how long it takes until so many slots have
-// come free. A failing host whose lane is barred waits for one of those that such hosts may have, or for all others.
-func (o *Order) plain(h *slots.Host, place, free int) time.Duration {
+// meanWait returns how long it takes until place slots have come free for h. A failing host whose lane is barred waits
+// for one of the slots that failing hosts may hold, or until all other hosts have theirs.
+func (o *Order) meanWait(h *slots.Host, place, free int) time.Duration {
 	l := o.laneOf(h)
 	wait := o.pace.until(place, l.total)
 	switch {
@@ -50,24 +49,24 @@ func (o *Order) plain(h *slots.Host, place, free int) time.Duration {
 	return wait
 }
 
-// until is how long it takes until a host in that place has one of the slots, and asks again; Unmeasured while nobody
-// knows for how long a slot is held.
-func (p *pace) until(place int, of *limit) time.Duration {
+// until returns how long it takes until a slot of pool has come free for the host at place, and the host asks again.
+func (p *pace) until(place int, pool *limit) time.Duration {
 	if p.mean == Unmeasured {
 		return Unmeasured
 	}
-	return p.gap + time.Duration(float64(max(place, min(p.rivals, of.inLine)))*float64(p.mean)/float64(max(of.slots, 1)))
+	ended := float64(max(place, min(p.rivals, pool.inLine)))
+	return p.gap + time.Duration(ended*float64(p.mean)/float64(max(pool.slots, 1)))
 }
 
-// Last is when the last of all that wait may have a slot.
+// Last returns the range of the wait of the last host in line.
 func (o *Order) Last() (half, most time.Duration) {
 	n := o.Queued(slots.Pool{})
 	return expected(n, o.pace.until(n, o.limit(slots.Pool{})))
 }
 
-// Expect is when a host that is in line may have its slot.
+// Expect returns the range of the wait of h, which is in line.
 func (o *Order) Expect(h *slots.Host) (half, most time.Duration) {
 	free := o.laneOf(h).own.free
 	place := o.Position(h) - free
-	return expected(place, o.plain(h, place, free))
+	return expected(place, o.meanWait(h, place, free))
 }

@@ -6,18 +6,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// limit is what the order knows of a pool's slots.
+// limit is what the order knows about the slots of a pool.
 type limit struct {
 	slots, free int
 	failing     int         // failing hosts that hold a slot
-	cap         int         // as many may, while healthy ones want them
-	inLine      int         // hosts
-	healthy     int         // of these, those that are not failing
-	idle        []time.Time // since when each of the free slots is, oldest first
+	cap         int         // how many may, while healthy hosts want slots
+	inLine      int         // hosts in line
+	healthy     int         // hosts in line that are not failing
+	idle        []time.Time // when each free slot came free, oldest first
 }
 
-// capped reports whether failing hosts may have no more slots: they hold what they may, and no more slots are free than
-// healthy hosts wait.
+// capped reports whether failing hosts may take no more slots: they hold enough, and healthy hosts want all free ones.
 func (l *limit) capped() bool { return l.failing >= l.cap && l.free <= l.healthy }
 
 func (o *Order) limit(p slots.Pool) *limit {
@@ -29,7 +28,7 @@ func (o *Order) limit(p slots.Pool) *limit {
 	return l
 }
 
-// SlotsChanged notes how many slots are free, since when, and how many failing hosts hold.
+// SlotsChanged reads from the ledger how many slots are free, and how many failing hosts hold.
 func (o *Order) SlotsChanged(now time.Time) {
 	failing := map[slots.Pool]int{}
 	o.ledger.Holders(func(h *slots.Host) {
@@ -47,6 +46,6 @@ func (o *Order) SlotsChanged(now time.Time) {
 		for l.free = s.Free; len(l.idle) < l.free; {
 			l.idle = append(l.idle, now)
 		}
-		l.idle = l.idle[len(l.idle)-l.free:] // who takes a slot takes the one that has been idle for longest
+		l.idle = l.idle[len(l.idle)-l.free:] // a host takes the slot that has been idle longest
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// lane is a kind of host: those that compete for one pool, and are failing or not. It counts those that wait.
+// lane is the waiting hosts of one pool that are failing, or those that are not.
 type lane struct {
 	pool       slots.Pool
 	failing    bool
-	own, total *limit   // of the pool, and of what it is within; the same for a pool that is within none
-	limits     []*limit // both, or the one
-	waiting    int      // all of them
-	inLine     int      // that ask, and that nothing but slots and turns keeps from starting
-	stopped    int
+	own, total *limit   // of the pool, and of the pool that it is within; the same if it is within none
+	limits     []*limit // own and total, each once
+	waiting    int      // all hosts of the lane
+	inLine     int      // those that only slots and turns keep from starting, and that still ask
+	stopped    int      // those that something else keeps from starting
 }
 
-// laneOf is the lane of a host that waits, or waited.
+// laneOf returns the lane of a host that waits or waited.
 func (o *Order) laneOf(h *slots.Host) *lane {
 	pool, failing := h.Turn.Pool, h.Turn.Errors >= FailingFrom
 	for _, l := range o.lanes {
@@ -33,20 +33,20 @@ func (o *Order) laneOf(h *slots.Host) *lane {
 	return l
 }
 
-// open reports whether a slot could be given to hosts of the lane: their conductor group, if any, has one left of its own.
+// open reports whether hosts of the lane may take a free slot of the total: a pool within it has one left of its own.
 func (l *lane) open() bool { return !l.barred() && (l.own == l.total || l.own.free > 0) }
 
-// barred reports whether the failing hosts' cap keeps them from a slot.
+// barred reports whether the cap of failing hosts keeps the lane from a slot.
 func (l *lane) barred() bool { return l.failing && slices.ContainsFunc(l.limits, (*limit).capped) }
 
-// competing are the open lanes of one limit that have hosts in line, and one more in any case, if it is not nil.
-func (o *Order) competing(of *limit, own *lane) (in []*lane) {
+// competing returns the open lanes of pool with hosts in line, and always own, unless it is nil.
+func (o *Order) competing(pool *limit, own *lane) (lanes []*lane) {
 	for _, l := range o.lanes {
-		if l == own || slices.Contains(l.limits, of) && l.inLine > 0 && l.open() {
-			in = append(in, l)
+		if l == own || slices.Contains(l.limits, pool) && l.inLine > 0 && l.open() {
+			lanes = append(lanes, l)
 		}
 	}
-	return in
+	return lanes
 }
 
 // tenant is a namespace.
@@ -54,26 +54,26 @@ type tenant struct {
 	name    string
 	weight  float64
 	f       float64 // its tag
-	late    float64 // what its slots have cost beyond what it has paid
-	tickets int64   // the last one; hosts get them in the order in which they come
-	waiting int     // all of its hosts
-	lines   []line  // of those that are in line, one for each lane
+	late    float64 // what its ended slots cost more than it has paid
+	tickets int64   // the last ticket that a host of it has got
+	waiting int     // all of its hosts that wait
+	lines   []line  // one for each lane
 }
 
-// line is the hosts of a tenant and a lane that are in line, by key.
+// line is the hosts of one tenant and one lane that are in line, by key.
 type line struct {
 	lane  *lane
 	hosts []place
 }
 
-// place is a host in line, with what it is ordered by: records of hosts are far apart in memory.
+// place is a host in line with its sort keys, as a search would have to load each host's record for them.
 type place struct {
 	key, seq int64
 	host     *slots.Host
 }
 
-// placeOf puts a host with errors behind 3, 7, 15 … 127 of its tenant's others, and behind the last of them: tickets are two
-// apart.
+// placeOf returns the place of h. Errors put it behind 3, 7, 15 … 127 hosts more. Tickets count double, so that an odd
+// key is behind the last of these.
 func placeOf(h *slots.Host) place {
 	key := 2 * h.Turn.Ticket
 	if n := min(h.Turn.Errors, 6); n > 0 {
@@ -84,7 +84,7 @@ func placeOf(h *slots.Host) place {
 
 func byKey(a, b place) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.seq, b.seq)) }
 
-// tenantOf is the tenant of a host, which is kept if it is a new one and is to be changed; o.tenants is sorted by name.
+// tenantOf returns the tenant of h. With keep, it adds a new tenant to o.tenants, which is sorted by name.
 func (o *Order) tenantOf(h *slots.Host, keep bool) *tenant {
 	name := h.Tenant()
 	if h.Turn.Waits {
@@ -103,18 +103,18 @@ func (o *Order) tenantOf(h *slots.Host, keep bool) *tenant {
 }
 
 // walk yields the hosts in line of some lanes in their order.
-func (o *Order) walk(in []*lane) iter.Seq[*slots.Host] {
+func (o *Order) walk(lanes []*lane) iter.Seq[*slots.Host] {
 	return func(yield func(*slots.Host) bool) {
 		type reader struct {
 			*tenant
-			at   []int // how far each line has been read
-			read int
-			next int // the line of which a host comes next
+			at   []int // for each line, how many hosts have been read
+			read int   // the sum of at
+			next int   // the line that has the next host
 		}
 		var all []reader
 		for _, t := range o.tenants {
 			r := reader{tenant: t, at: make([]int, len(t.lines))}
-			if r.next = t.next(r.at, in); r.next >= 0 {
+			if r.next = t.next(r.at, lanes); r.next >= 0 {
 				all = append(all, r)
 			}
 		}
@@ -131,18 +131,18 @@ func (o *Order) walk(in []*lane) iter.Seq[*slots.Host] {
 			}
 			r.read++
 			r.at[r.next]++
-			if r.next = r.tenant.next(r.at, in); r.next < 0 {
+			if r.next = r.tenant.next(r.at, lanes); r.next < 0 {
 				all = slices.Delete(all, first, first+1)
 			}
 		}
 	}
 }
 
-// next is the line of which a host comes next, where at is how far each has been read; -1: all have been.
-func (t *tenant) next(at []int, in []*lane) int {
+// next returns the index of the line with the tenant's next host, -1 for none. at says how far each line was read.
+func (t *tenant) next(at []int, lanes []*lane) int {
 	next := -1
 	for i, l := range t.lines {
-		if at[i] == len(l.hosts) || !slices.Contains(in, l.lane) {
+		if at[i] == len(l.hosts) || !slices.Contains(lanes, l.lane) {
 			continue
 		}
 		if next < 0 || byKey(l.hosts[at[i]], t.lines[next].hosts[at[next]]) < 0 {

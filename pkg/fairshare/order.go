@@ -9,14 +9,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// How long a host that waits may be silent: twice as long as it took before, within these bounds.
+// How long a waiting host may be silent: twice the time between its last two asks, within these bounds.
 const (
-	usualSilence = 3 * time.Minute // at most, and twice as long as others take, until its pace is known
+	usualSilence = 3 * time.Minute // at most, for a host that has asked once
 	minSilence   = 10 * time.Second
 	maxSilence   = time.Hour
 )
 
-// looked is how many hosts each ask looks at, whether they still ask: all have been looked at when half of them have asked.
+// looked is how many hosts each ask checks for silence: once half of all hosts have asked, all have been checked.
 const looked = 2
 
 // Order is the order of all hosts that wait. Make one with New; it is not safe for concurrent use.
@@ -31,12 +31,12 @@ type Order struct {
 
 	lanes  []*lane
 	hosts  []*slots.Host // all that wait, in no order; Turn.At is the index
-	look   int           // the next host that is looked at
+	look   int           // the index of the host that was last checked for silence
 	due    []*slots.Host // in line, and overtaken too often
 	limits map[slots.Pool]*limit
 	pace   pace
 
-	// Waits are the times from the start of a wait to its grant.
+	// Waits counts the times, in seconds, that hosts waited until they got a slot.
 	Waits api.Histogram
 }
 
@@ -48,7 +48,7 @@ func New(weights Weights, ledger *slots.Ledger) *Order {
 	}
 }
 
-// Configure changes the weights, and follows new pools of the ledger. Nobody loses a place.
+// Configure changes the weights, and follows changed pools of the ledger. No host loses its place.
 func (o *Order) Configure(weights Weights) {
 	all := slices.Clone(o.hosts)
 	for _, h := range all {
@@ -64,8 +64,8 @@ func (o *Order) Configure(weights Weights) {
 	}
 }
 
-// Enter puts a host that asks for a slot into the order, where it was if it has a place. errors are its failures; stopped: it
-// is not in line, as something else than slots and turns keeps it from starting.
+// Enter puts a host that asks for a slot into the order, at its place if it has one. errors is the number of its
+// failures; stopped: something other than slots and turns keeps it from starting, so it is not in line.
 func (o *Order) Enter(now time.Time, h *slots.Host, errors int, stopped bool) {
 	o.silence(now, h.Pool.Within())
 	t := &h.Turn
@@ -74,7 +74,7 @@ func (o *Order) Enter(now time.Time, h *slots.Host, errors int, stopped bool) {
 		o.pace.asks(gap)
 	}
 	t.Last, errors = now, min(max(errors, 0), maxErrors)
-	failed := t.Served && errors > t.Errors // it goes behind some others, and not to the end
+	failed := t.Served && errors > t.Errors // its last slot led to a failure
 	switch {
 	case !t.Waits:
 		t.Since, t.Waits, t.At = now, true, len(o.hosts)
@@ -88,13 +88,13 @@ func (o *Order) Enter(now time.Time, h *slots.Host, errors int, stopped bool) {
 	moved := t.Tenant != h.Tenant()
 	t.Tenant, t.Pool, t.Errors, t.Stopped = h.Tenant(), h.Pool, errors, stopped
 	if t.Seq == 0 || t.Served || moved {
-		of := o.tenantOf(h, true)
+		owner := o.tenantOf(h, true)
 		o.seq++
-		t.Ticket, t.Seq, t.Served, t.Overtaken = of.tickets+1, o.seq, false, 0
+		t.Ticket, t.Seq, t.Served, t.Overtaken = owner.tickets+1, o.seq, false, 0
 		if !failed {
-			of.tickets++
+			owner.tickets++
 		}
-		for _, l := range of.lines {
+		for _, l := range owner.lines {
 			if failed && len(l.hosts) > 0 {
 				t.Ticket = min(t.Ticket, l.hosts[0].key/2)
 			}
@@ -103,7 +103,7 @@ func (o *Order) Enter(now time.Time, h *slots.Host, errors int, stopped bool) {
 	o.count(h, 1)
 }
 
-// count counts h in its lane and tenant, n: 1, and puts it into its line; -1 ends that.
+// count adds n, which is 1 or -1, to the counts of h's lane and tenant, and puts h into its line or takes it out.
 func (o *Order) count(h *slots.Host, n int) {
 	o.stand(h, n > 0)
 	l := o.laneOf(h)
@@ -114,7 +114,7 @@ func (o *Order) count(h *slots.Host, n int) {
 	}
 }
 
-// stand puts a host that waits into the line of its tenant and lane, unless it is stopped, or takes it out of that.
+// stand puts a waiting host into the line of its tenant and lane, unless it is stopped, or takes it out.
 func (o *Order) stand(h *slots.Host, in bool) {
 	if in = in && !h.Turn.Stopped; in == h.Turn.InLine {
 		return
@@ -141,15 +141,15 @@ func (o *Order) stand(h *slots.Host, in bool) {
 		o.due = slices.DeleteFunc(o.due, func(x *slots.Host) bool { return x == h })
 	}
 	lane.inLine += n
-	for _, of := range lane.limits {
-		of.inLine += n
+	for _, pool := range lane.limits {
+		pool.inLine += n
 		if !lane.failing {
-			of.healthy += n
+			pool.healthy += n
 		}
 	}
 }
 
-// Stop takes a host out of the line that something else than slots and turns keeps from starting. It keeps its place.
+// Stop takes a host out of line that something other than slots and turns keeps from starting. It keeps its place.
 func (o *Order) Stop(h *slots.Host) {
 	if h.Turn.Waits && !h.Turn.Stopped {
 		o.stand(h, false)
@@ -158,7 +158,7 @@ func (o *Order) Stop(h *slots.Host) {
 	}
 }
 
-// Leave takes a host out of the order that wants nothing any more.
+// Leave takes a host that wants no slot any more out of the order. It loses its place.
 func (o *Order) Leave(h *slots.Host) {
 	o.remove(h)
 	h.Turn = slots.Turn{Last: h.Turn.Last, Gap: h.Turn.Gap}
@@ -178,7 +178,7 @@ func (o *Order) remove(h *slots.Host) {
 	t.Waits, t.Stopped = false, false
 }
 
-// Replace puts h in the place of from, the same host under another name.
+// Replace gives the place of from to h, another record of the same host, unless h waits or holds a slot itself.
 func (o *Order) Replace(from, h *slots.Host) {
 	turn := from.Turn
 	o.remove(from)
@@ -191,7 +191,7 @@ func (o *Order) Replace(from, h *slots.Host) {
 	h.Turn.Since = turn.Since
 }
 
-// Alive reports whether a host that waits still asks.
+// Alive reports whether a waiting host is not stopped, and still asks.
 func (o *Order) Alive(now time.Time, h *slots.Host) bool {
 	most := min(max(2*o.pace.gap, minSilence), usualSilence)
 	if h.Turn.Gap > 0 {
@@ -200,15 +200,15 @@ func (o *Order) Alive(now time.Time, h *slots.Host) bool {
 	return !h.Turn.Stopped && now.Sub(h.Turn.Last) < most
 }
 
-// silence takes hosts out of their lines that ask no more: of the next few, and where slots are free, of those that are first.
-func (o *Order) silence(now time.Time, of slots.Pool) {
+// silence takes silent hosts out of their lines: it checks the next few, and if slots of p are free, the first ones.
+func (o *Order) silence(now time.Time, p slots.Pool) {
 	for range min(looked, len(o.hosts)) {
 		o.look = (o.look + 1) % len(o.hosts)
 		if h := o.hosts[o.look]; h.Turn.InLine && !o.Alive(now, h) {
 			o.stand(h, false)
 		}
 	}
-	if l := o.limits[of]; l == nil || l.free <= 0 {
+	if l := o.limits[p]; l == nil || l.free <= 0 {
 		return
 	}
 	for _, t := range o.tenants {
@@ -220,14 +220,14 @@ func (o *Order) silence(now time.Time, of slots.Pool) {
 	}
 }
 
-// Each calls f for everybody who waits, stopped or silent ones too, in no order.
+// Each calls f for every host that waits, also if it is stopped or silent, in no order. f may change the order.
 func (o *Order) Each(f func(*slots.Host)) {
 	for _, h := range slices.Clone(o.hosts) {
 		f(h)
 	}
 }
 
-// Queued is how many hosts of a pool alone are in line.
+// Queued returns how many hosts of p are in line, without those of pools within p.
 func (o *Order) Queued(p slots.Pool) (n int) {
 	for _, l := range o.lanes {
 		if l.pool == p {
@@ -237,7 +237,7 @@ func (o *Order) Queued(p slots.Pool) (n int) {
 	return n
 }
 
-// Stopped is how many hosts that wait something else than slots and turns keeps from starting.
+// Stopped returns how many waiting hosts something other than slots and turns keeps from starting.
 func (o *Order) Stopped() (n int) {
 	for _, l := range o.lanes {
 		n += l.stopped

@@ -8,27 +8,28 @@ import (
 )
 
 const (
-	startGap    = 90 * time.Second // what is usual, until it is measured
-	startHeld   = 20 * time.Minute
+	startGap    = 90 * time.Second // the usual time between asks, until it is measured
+	startHeld   = 20 * time.Minute // the usual time for which a slot is held
 	leastStep   = 10 * time.Millisecond
 	mostAhead   = 4096
 	enoughEnded = 5  // slots that must have ended to tell how long one is held
-	recentEnds  = 64 // as many ends tell how long slots are held of late
+	recentEnds  = 64 // the mean is that of the last 64 ends
 )
 
-// pace is how hosts ask, and how long they hold slots.
+// pace is how often hosts ask, and how long they hold slots.
 type pace struct {
-	gap, held time.Duration // means, from what is usual
-	ended     int           // slots
-	// Slot time and ends of late. Time that is still being held counts too: the first slots to end are the shortest.
-	spent, ends float64 // spent in seconds
+	gap, held time.Duration // moving averages: between two asks of a host, and of the time for which a slot was held
+	ended     int           // slots that have ended
+	// The seconds for which slots were held, of those that have not ended too, as the first to end are the shortest; and
+	// the slots that ended. Both fade.
+	spent, ends float64
 	occupied    int
 	at          time.Time // spent counts until then
 
-	mean   time.Duration // for which a slot is held; Unmeasured while nobody knows
-	step   time.Duration // 0.3 percent of that, from what is usual
+	mean   time.Duration // the mean time for which a slot is held: spent / ends; Unmeasured while too few have ended
+	step   time.Duration // 0.3 percent of held
 	ahead  int           // so many hosts that one of them asks within four steps
-	rivals int           // that compete for a slot: as many as ask in one percent of the time that it is held
+	rivals int           // so many hosts that one of them asks within one percent of held: they compete for a slot
 }
 
 func newPace() pace {
@@ -42,7 +43,7 @@ func (p *pace) asks(gap time.Duration) {
 	p.derive()
 }
 
-// end notes that a slot has ended that was held for so long.
+// end notes that a slot has ended, and how long it was held.
 func (p *pace) end(held time.Duration) {
 	p.held = max(p.held+(held-p.held)/32, time.Second)
 	p.ended++
@@ -53,7 +54,7 @@ func (p *pace) end(held time.Duration) {
 	p.derive()
 }
 
-// holds notes how many slots are held from now on.
+// holds notes how many slots are occupied from now on.
 func (p *pace) holds(now time.Time, occupied int) {
 	if now.After(p.at) {
 		p.spent += float64(p.occupied) * now.Sub(p.at).Seconds()
@@ -63,7 +64,7 @@ func (p *pace) holds(now time.Time, occupied int) {
 	p.derive()
 }
 
-// derive tells what follows from how hosts ask and hold slots.
+// derive computes mean, step, ahead and rivals.
 func (p *pace) derive() {
 	p.mean = Unmeasured
 	if p.ended >= enoughEnded {
@@ -74,7 +75,7 @@ func (p *pace) derive() {
 	p.rivals = max(1, int(100*float64(p.gap)/float64(p.held)))
 }
 
-// waits counts how long hosts wait, in seconds.
+// waits returns an empty histogram of waits, in seconds.
 func waits() api.Histogram {
 	return api.NewHistogram(1, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 86400)
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// View shows the order of one pool to people.
+// View is the order of one pool, for people.
 type View struct {
 	Waiting, Silent, Stopped, Due int           // hosts; Waiting: in line
-	MeanSlot                      time.Duration // Unmeasured while it is not known
-	FailingHeld, FailingMost      int
-	Tenants                       []Tenant // by name
+	MeanSlot                      time.Duration // how long a slot is held; Unmeasured while too few have ended
+	FailingHeld, FailingMost      int           // slots that failing hosts hold, and may hold now
+	Tenants                       []Tenant      // by name
 }
 
-// Tenant is one tenant.
+// Tenant is a tenant with slots of a pool, or hosts in line for one.
 type Tenant struct {
 	Name                      string
 	Weight                    float64
-	Holding, Waiting, Failing int              // Failing: of those Waiting
-	Waited                    [2]time.Duration // of the first healthy and the first failing host
+	Holding, Waiting, Failing int              // hosts; Failing: those of Waiting that are failing
+	Waited                    [2]time.Duration // how long the first healthy and the first failing host have waited
 }
 
-// View shows the order of the hosts of a pool.
+// View returns the order of the hosts of p.
 func (o *Order) View(now time.Time, p slots.Pool) View {
 	l := o.limit(p)
 	v := View{
@@ -62,7 +62,7 @@ func (o *Order) View(now time.Time, p slots.Pool) View {
 	return v
 }
 
-// show shows the tenant's hosts that are in line in a pool, if there are any.
+// show returns the tenant as View shows it, and whether it has hosts in line for p.
 func (t *tenant) show(now time.Time, p slots.Pool) (shown Tenant, waits bool) {
 	shown = Tenant{Name: t.name, Weight: t.weight}
 	for _, l := range t.lines {
@@ -81,18 +81,18 @@ func (t *tenant) show(now time.Time, p slots.Pool) (shown Tenant, waits bool) {
 	return shown, waits
 }
 
-// Hosts are the hosts of a pool that are in line, in their order: first those that a slot could be given.
+// Hosts yields the hosts in line for p in their order, hosts of open lanes first.
 func (o *Order) Hosts(p slots.Pool) iter.Seq[*slots.Host] {
 	return func(yield func(*slots.Host) bool) {
 		more := true
 		for _, open := range []bool{true, false} {
-			var in []*lane
+			var lanes []*lane
 			for _, l := range o.lanes {
 				if l.pool == p && l.open() == open {
-					in = append(in, l)
+					lanes = append(lanes, l)
 				}
 			}
-			for h := range o.walk(in) {
+			for h := range o.walk(lanes) {
 				if more = more && yield(h); !more {
 					return
 				}
@@ -101,7 +101,7 @@ func (o *Order) Hosts(p slots.Pool) iter.Seq[*slots.Host] {
 	}
 }
 
-// Others are the hosts of a pool that wait and are silent or stopped, those that have waited longest first.
+// Others returns the hosts of p that wait and are silent or stopped, the longest waiting first.
 func (o *Order) Others(p slots.Pool) []*slots.Host {
 	var all []*slots.Host
 	for _, h := range o.hosts {
@@ -115,7 +115,7 @@ func (o *Order) Others(p slots.Pool) []*slots.Host {
 	return all
 }
 
-// Lane is how the lane of a host is shown.
+// Lane returns the name of h's lane: failing or healthy.
 func (o *Order) Lane(h *slots.Host) string {
 	if h.Turn.Errors >= FailingFrom {
 		return "failing"

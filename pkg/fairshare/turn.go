@@ -9,26 +9,26 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// The window, in steps of pace.step.
+// Who may take a slot that has been idle for some steps of pace.step.
 const (
-	strictSteps = 2  // in which the order itself counts
-	headSteps   = 12 // after each of which the head, from which tenants have claims, doubles
-	fewOwed     = 6  // slots
+	strictSteps = 2  // until then, only the first hosts of the order
+	headSteps   = 12 // after each so many, the head of the order doubles
+	fewOwed     = 6  // a tenant that is fewer slots behind is not owed
 )
 
 // Answer says whether a host may have a slot, and if not, when.
 type Answer struct {
 	Yes    bool
-	Capped bool // no, because failing hosts hold what they may
-	// Position among the hosts that compete for the same slots, 1: next; 0 with a yes.
+	Capped bool // no, because failing hosts hold as many slots as they may
+	// Position is the host's among those that compete for the same slots, 1: next; 0 with a yes.
 	Position int
-	// Half of all hosts in its place have a slot within Expect, nine of ten within AtMost. Unmeasured while too few slots
-	// have ended to say.
+	// Half of all hosts at this position have a slot within Expect, nine of ten within AtMost. Unmeasured while too few
+	// slots have ended.
 	Expect, AtMost time.Duration
-	Wait           time.Duration // when to ask again
+	Wait           time.Duration // until the host should ask again
 }
 
-// Ask answers the ask of a host that has entered. free is how many slots it could take. It changes nothing.
+// Ask answers a host that has entered. free is the number of free slots in its pool. It changes nothing.
 func (o *Order) Ask(now time.Time, h *slots.Host, free int) Answer {
 	if free > 0 && o.may(now, h, free) {
 		return Answer{Yes: true}
@@ -38,20 +38,18 @@ func (o *Order) Ask(now time.Time, h *slots.Host, free int) Answer {
 		a.Wait = min(max(h.Turn.Gap, minSilence/2), maxSilence/2)
 	}
 	place := a.Position - free
-	a.Expect, a.AtMost = expected(place, o.plain(h, place, free))
+	a.Expect, a.AtMost = expected(place, o.meanWait(h, place, free))
 	return a
 }
 
-// Vacancy answers nobody in particular: is a slot of the total free that is kept for nobody?
+// Vacancy answers for no host: is a slot of the total free that the order keeps for nobody?
 func (o *Order) Vacancy(now time.Time, free int) Answer {
-	total := o.limit(slots.Pool{})
-	return Answer{
-		Yes: free > o.kept(now, total), Position: o.Queued(slots.Pool{}) + 1, Expect: Unmeasured, AtMost: Unmeasured, Wait: usualSilence / 2,
-	}
+	kept, position := o.kept(now, o.limit(slots.Pool{})), o.Queued(slots.Pool{})+1
+	return Answer{Yes: free > kept, Position: position, Expect: Unmeasured, AtMost: Unmeasured, Wait: usualSilence / 2}
 }
 
-// Position is the place of a host among those that compete for the same slots. One that failing hosts' cap keeps from a
-// slot is behind all whom it does not.
+// Position returns the position of h among the hosts that compete for the same slots, from 1. If the cap of failing
+// hosts bars its lane, h is behind all hosts of other lanes.
 func (o *Order) Position(h *slots.Host) int {
 	l := o.laneOf(h)
 	if !l.barred() {
@@ -65,50 +63,50 @@ func (o *Order) Position(h *slots.Host) int {
 	return n + 1
 }
 
-// before is how many hosts of some lanes come before h in the order, and how many of these are its tenant's. A host that is
-// not in line would be the last of its tenant, which may be unknown yet.
-func (o *Order) before(h *slots.Host, in []*lane) (all, own int) {
-	of := o.tenantOf(h, false)
+// before returns how many hosts of lanes come before h in the order, and how many of these are of its tenant. A host
+// that is not in line counts as the last of its tenant.
+func (o *Order) before(h *slots.Host, lanes []*lane) (all, own int) {
+	owner := o.tenantOf(h, false)
 	if !h.Turn.InLine {
-		own = of.count(in)
-		return o.beforeIndex(of, own, in), own
+		own = owner.count(lanes)
+		return o.beforeIndex(owner, own, lanes), own
 	}
-	for i, p := 0, placeOf(h); i < len(of.lines); i++ {
-		if l := &of.lines[i]; slices.Contains(in, l.lane) {
+	for i, p := 0, placeOf(h); i < len(owner.lines); i++ {
+		if l := &owner.lines[i]; slices.Contains(lanes, l.lane) {
 			n, _ := slices.BinarySearchFunc(l.hosts, p, byKey)
 			own += n
 		}
 	}
-	return o.beforeIndex(of, own, in), own
+	return o.beforeIndex(owner, own, lanes), own
 }
 
-// count is how many of the tenant's hosts are in line in some lanes.
-func (t *tenant) count(in []*lane) (n int) {
+// count returns how many of the tenant's hosts are in line in lanes.
+func (t *tenant) count(lanes []*lane) (n int) {
 	for i := range t.lines {
-		if slices.Contains(in, t.lines[i].lane) {
+		if slices.Contains(lanes, t.lines[i].lane) {
 			n += len(t.lines[i].hosts)
 		}
 	}
 	return n
 }
 
-// beforeIndex is before for the host at index i of a tenant.
-func (o *Order) beforeIndex(of *tenant, i int, in []*lane) int {
-	n, tag := i, of.f+float64(i)/of.weight
+// beforeIndex returns how many hosts of lanes come before the host at index i of owner.
+func (o *Order) beforeIndex(owner *tenant, i int, lanes []*lane) int {
+	n, tag := i, owner.f+float64(i)/owner.weight
 	for _, t := range o.tenants {
-		if t != of {
-			n += min(t.count(in), t.turns(tag, of.name))
+		if t != owner {
+			n += min(t.count(lanes), t.turns(tag, owner.name))
 		}
 	}
 	return n
 }
 
-// turns is how many turns t has before another tenant of that tag and name.
+// turns returns how many turns t has before another tenant with that tag and name.
 func (t *tenant) turns(tag float64, name string) int {
 	if tag < t.f {
 		return 0
 	}
-	const same = 1e-9 // tags are sums of fractions
+	const same = 1e-9 // tags are sums of fractions: smaller differences are rounding errors
 	n := (tag - t.f) * t.weight
 	whole := math.Ceil(n - same)
 	if whole <= n+same && t.name < name {
@@ -117,8 +115,8 @@ func (t *tenant) turns(tag float64, name string) int {
 	return int(min(whole, slots.MaxLimit))
 }
 
-// may reports whether a host takes one of the free slots: it is among the hosts that the time for which a slot has been idle
-// lets take it, of its conductor group and of all, and no slot is kept for others.
+// may reports whether h may take one of the free slots: it is near enough to the front, both of its conductor group and
+// of all hosts, for the time that the slot has been idle, and the order does not keep that slot for others.
 func (o *Order) may(now time.Time, h *slots.Host, free int) bool {
 	l := o.laneOf(h)
 	switch {
@@ -138,57 +136,56 @@ func (o *Order) may(now time.Time, h *slots.Host, free int) bool {
 	return o.within(now, h, l.total, free, kept)
 }
 
-// within reports whether a host is among those that may take one of the free slots of a limit, of which some are kept for
-// others: it is one of the first that many, or its tenant has hosts in the head of the order and it is near enough to its
-// tenant's front.
-func (o *Order) within(now time.Time, h *slots.Host, of *limit, free, kept int) bool {
+// within reports whether h may take one of the free slots of pool that are not kept: it is one of the first hosts, or
+// its tenant has hosts in the head of the order, and h is near enough to the front of that tenant.
+func (o *Order) within(now time.Time, h *slots.Host, pool *limit, free, kept int) bool {
 	free -= kept
-	in, t := o.competing(of, o.laneOf(h)), o.tenantOf(h, false)
-	before, i := o.before(h, in)
-	if before < free || len(of.idle) <= kept {
+	lanes, t := o.competing(pool, o.laneOf(h)), o.tenantOf(h, false)
+	before, i := o.before(h, lanes)
+	if before < free || len(pool.idle) <= kept {
 		return before < free
 	}
-	steps := int(now.Sub(of.idle[kept]) / o.pace.step) // the oldest are kept
+	steps := int(now.Sub(pool.idle[kept]) / o.pace.step) // the order keeps the slots that have been idle longest
 	if steps < strictSteps {
 		return false
 	}
 	head := free * o.pace.ahead << min(steps/headSteps, 20)
-	claims := sort.Search(head, func(i int) bool { return o.beforeIndex(t, i, in) >= head })
-	return i < claims<<min(steps-strictSteps, 20)
+	inHead := sort.Search(head, func(i int) bool { return o.beforeIndex(t, i, lanes) >= head })
+	return i < inHead<<min(steps-strictSteps, 20)
 }
 
-// overdue reports whether h was overtaken too often. While slots are idle for one percent of the time its asks meet a free
-// one in one of gap / (1 % of held) turns; one host in 400 is overtaken six times as often. Who asks more rarely than others
-// is overtaken by more until it asks, and would keep a slot idle for longer: by ten times as many at most.
+// overdue reports whether h was overtaken too often. If slots are idle for one percent of the time, the asks of a host
+// meet a free one in one of pace.rivals turns; one host in 400 waits for six times that. A host that asks more rarely
+// than others has to be overtaken up to ten times as often, as a slot kept for it is idle longer.
 func (o *Order) overdue(h *slots.Host) bool {
 	most := max(20, o.ledger.Limit(slots.Pool{}), 6*o.pace.rivals)
 	rarely := min(max(1, float64(h.Turn.Gap)/float64(o.pace.gap)), 10)
 	return float64(h.Turn.Overtaken) >= float64(most)*rarely
 }
 
-// owed reports whether a tenant is so many slots behind another that its first hosts are due. That happens to one that has
-// few hosts in line, and so seldom asks while a slot is free.
+// owed reports whether t is so many slots behind its share that its first hosts are due. That happens to a tenant with
+// few hosts in line, which seldom ask while a slot is free.
 func (o *Order) owed(t *tenant) bool {
 	return (o.v-t.f)*t.weight >= float64(max(fewOwed, ceilDiv(o.ledger.Limit(slots.Pool{}), 4)))
 }
 
-// Due reports whether a slot is kept for a host.
+// Due reports whether the order keeps a slot for h, as it was overtaken too often.
 func (o *Order) Due(now time.Time, h *slots.Host) bool {
 	return h.Turn.InLine && o.overdue(h) && o.Alive(now, h)
 }
 
-// soon reports whether a host may be expected to ask soon: to keep a slot for longer would be idle time for little.
+// soon reports whether h will probably ask soon: to keep a slot for longer would cost much idle time.
 func (o *Order) soon(now time.Time, h *slots.Host) bool {
 	gap, silent := max(h.Turn.Gap, o.pace.gap), now.Sub(h.Turn.Last)
 	return 2*silent >= gap && 2*silent < 3*gap
 }
 
-// kept is how many slots of a limit are kept for hosts that are due and will ask soon: a tenth at most.
-func (o *Order) kept(now time.Time, of *limit) int {
-	most := ceilDiv(of.slots, 10)
+// kept returns how many free slots of pool the order keeps for hosts that are due and will ask soon: a tenth at most.
+func (o *Order) kept(now time.Time, pool *limit) int {
+	most := ceilDiv(pool.slots, 10)
 	n := 0
 	keep := func(h *slots.Host, l *lane) {
-		if l.total == of && l.open() && o.soon(now, h) {
+		if l.total == pool && l.open() && o.soon(now, h) {
 			n++
 		}
 	}
@@ -208,7 +205,7 @@ func (o *Order) kept(now time.Time, of *limit) int {
 	return min(n, most)
 }
 
-// Take notes that a host has got a slot: its tenant pays, and those in the window before it are overtaken.
+// Take notes that h has got a slot: its tenant pays, and h has overtaken the hosts before it.
 func (o *Order) Take(now time.Time, h *slots.Host) {
 	t, l := o.tenantOf(h, true), o.laneOf(h)
 	o.overtake(h)
@@ -224,7 +221,7 @@ func (o *Order) Take(now time.Time, h *slots.Host) {
 		if x.f < o.v && x.count(competing) == 0 {
 			x.f = o.v
 		}
-		idle := x.waiting == 0 && x.f <= o.v // it is owed nothing, and owes nothing
+		idle := x.waiting == 0 && x.f <= o.v // a new tenant would start with the same tag
 		if idle {
 			delete(o.byName, x.name)
 		}
@@ -233,7 +230,7 @@ func (o *Order) Take(now time.Time, h *slots.Host) {
 	o.SlotsChanged(now)
 }
 
-// overtake counts for the hosts that come before h, and that could have had the slot at their next ask, that another has it.
+// overtake counts that h has overtaken the hosts before it, as far back as pace.ahead.
 func (o *Order) overtake(h *slots.Host) {
 	left := o.pace.ahead
 	for x := range o.walk(o.competing(o.laneOf(h).total, nil)) {
@@ -247,9 +244,9 @@ func (o *Order) overtake(h *slots.Host) {
 	}
 }
 
-// SlotEnded notes that h held s until now. Its tenant has paid for the mean time of a slot, and with its next one pays for the
-// real time: else a tenant whose hosts are in longer phases of their life had more of the slots. Who did not use it, or was
-// refused by Ironic, keeps its place, and the latter's tenant gets back what it paid.
+// SlotEnded notes that h held s until now. Its tenant has paid for the mean time of a slot, and pays the difference to
+// the real time with its next slot: else a tenant whose work takes longer would have more than its share. A host that
+// did not use its slot, or that Ironic refused, keeps its place. For the latter, its tenant gets back what it paid.
 func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots.How) {
 	if s.Origin == slots.Granted && !s.Planned {
 		switch how {
