@@ -10,22 +10,22 @@ import (
 type circuit struct {
 	cfg   Config
 	scope Scope
-	used  time.Time
+	used  time.Time // when a call last named the scope
 
 	state    State
-	changed  time.Time   // the state; zero: never
-	opened   time.Time   // last; zero: never
-	running  int         // permits that are out
-	probes   []*Permit   // those of them that are probes and still have their place, oldest first
-	starts   []time.Time // of the last minute
-	outcomes []outcome   // of the failure window, oldest first
-	bad      map[string]badHost
+	changed  time.Time          // when state changed last; zero: never
+	opened   time.Time          // when it opened last; zero: never
+	running  int                // permits that have not ended
+	probes   []*Permit          // the running probes that are younger than probePatience, oldest first
+	starts   []time.Time        // the starts of the last minute
+	outcomes []outcome          // the outcomes of the failure window, oldest first
+	bad      map[string]badHost // by host
 
 	// While it is not CLOSED:
 	reopens time.Time // when OPEN ends
-	tripped bool      // by hand
-	why     string    // it opened
-	kind    string    // of work that failed last before it opened; "": by hand
+	tripped bool      // Trip opened it
+	why     string    // why it opened
+	kind    string    // the kind of work whose failure opened it; "": Trip did
 	causes  []Cause
 }
 
@@ -33,7 +33,7 @@ type circuit struct {
 type Permit struct {
 	since    time.Time
 	circuits []*circuit
-	probe    bool // of one of them at least, also when it has lost its place: it may still go well
+	probe    bool // in at least one scope; a probe that has lost its place there may still succeed
 	ended    bool
 }
 
@@ -48,7 +48,7 @@ func (s *Set) newCircuit(scope Scope) *circuit {
 	return &circuit{cfg: s.config(scope), scope: scope, state: Closed, bad: map[string]badHost{}}
 }
 
-// tick makes happen in c what happens by time alone.
+// tick makes the changes in c that time alone makes.
 func (s *Set) tick(c *circuit) {
 	if c.state == Open && !s.now.Before(c.reopens) {
 		s.change(c, HalfOpen, c.reopens, false)
@@ -60,7 +60,7 @@ func (s *Set) tick(c *circuit) {
 	maps.DeleteFunc(c.bad, func(_ string, b badHost) bool { return s.now.Sub(b.failed) >= badFor })
 }
 
-// refusal is the first reason in list not to allow a start, nil for none.
+// refusal returns why the circuits of list do not allow a start, nil if they do.
 func (s *Set) refusal(list []*circuit) error {
 	for _, c := range list {
 		wait := c.reopens.Sub(s.now)
@@ -84,7 +84,7 @@ func (s *Set) refusal(list []*circuit) error {
 	return nil
 }
 
-// open opens c for d because of failures.
+// open opens c for d. why and failures say what opened it.
 func (s *Set) open(c *circuit, d time.Duration, why string, failures []outcome, byHand bool) {
 	c.probes = nil
 	c.opened, c.reopens, c.tripped = s.now, s.now.Add(d), byHand
@@ -96,7 +96,7 @@ func (s *Set) open(c *circuit, d time.Duration, why string, failures []outcome, 
 	s.change(c, Open, s.now, byHand)
 }
 
-// close closes c: what failed before never counts again, and probes that still run are ordinary permits.
+// close closes c: earlier failures never count again, and running probes become ordinary permits.
 func (s *Set) close(c *circuit, byHand bool) {
 	c.probes, c.outcomes = nil, nil
 	clear(c.bad)

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// State is that of the circuit of one scope.
+// State is the state of the breaker of one scope.
 type State string
 
 // The states.
 const (
 	Closed   State = "CLOSED"    // work may start; rate and concurrency limits apply
 	Open     State = "OPEN"      // nothing may start until the recovery time has passed
-	HalfOpen State = "HALF_OPEN" // a few probes may start, and their outcome closes or opens it
+	HalfOpen State = "HALF_OPEN" // a few probes may start, and their outcome closes or opens the breaker
 )
 
 // Mode says what a success does to the failures before it.
@@ -21,7 +21,7 @@ type Mode string
 
 // The modes.
 const (
-	// Consecutive opens at FailureThreshold failures since the last success of their kind of work.
+	// Consecutive opens at FailureThreshold failures since the last success of the same kind of work.
 	Consecutive Mode = "consecutive"
 	// Window opens at FailureThreshold failures within FailureWindow, whatever succeeds between them.
 	Window Mode = "window"
@@ -30,27 +30,28 @@ const (
 const (
 	maxCount      = 1_000_000
 	maxDuration   = 10_000 * time.Hour
-	maxOutcomes   = 4096           // the newest that a scope remembers
-	badFor        = 24 * time.Hour // without a failure after which a host counts again that has not succeeded
+	maxOutcomes   = 4096           // how many outcomes a scope remembers
+	badFor        = 24 * time.Hour // a host that has not failed for so long counts again
 	rateSpan      = time.Minute
-	unusedAfter   = 2 * time.Hour // a scope that nobody uses for that long closes and is forgotten
-	probePatience = 4             // recovery times that a probe keeps its place without an outcome
+	unusedAfter   = 2 * time.Hour // a scope that is not used for so long closes, and the Set forgets it
+	probePatience = 4             // for so many recovery times a probe without an outcome keeps its place
 )
 
-// Config is the settings of a scope.
+// Config holds the settings of a scope.
 type Config struct {
 	Mode                Mode
-	FailureThreshold    int           // failures that open it, each younger than FailureWindow
+	FailureThreshold    int           // how many failures, each younger than FailureWindow, open the breaker
 	FailureWindow       time.Duration // how long a failure counts
-	RecoveryTimeout     time.Duration // how long it is OPEN before probes may start
-	HalfOpenMaxRequests int           // probes that run at a time
-	RateLimitPerMinute  int           // starts in any 60 seconds; 0 is no limit
-	MaxConcurrent       int           // permits that are out at a time
-	// RatioPercent of at least RatioMinimum outcomes younger than FailureWindow open it too. Both 0: never.
+	RecoveryTimeout     time.Duration // how long the breaker is OPEN before probes may start
+	HalfOpenMaxRequests int           // how many probes may run at once
+	RateLimitPerMinute  int           // how many permits it gives in any 60 seconds; 0: no limit
+	MaxConcurrent       int           // how many permits may be in use at once
+	// RatioPercent failures of at least RatioMinimum outcomes within FailureWindow open the breaker too. Both 0: never.
 	RatioPercent, RatioMinimum int
 }
 
-// DefaultConfig opens after 3 failures within 5 minutes, for 15 minutes, and lets 2 start a minute and 5 run at a time.
+// DefaultConfig returns settings that open after 3 failures within 5 minutes, for 15 minutes, and allow 2 starts a
+// minute and 5 permits at once.
 func DefaultConfig() Config {
 	return Config{
 		Mode: Consecutive, FailureThreshold: 3, FailureWindow: 5 * time.Minute, RecoveryTimeout: 15 * time.Minute,
@@ -58,7 +59,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault of c at once, each with the field and the rule.
+// Validate returns one error that joins all faults of c, each with field, value and rule.
 func (c Config) Validate() error {
 	var errs []error
 	within := func(name string, v, low, high int) {

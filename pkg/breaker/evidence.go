@@ -15,18 +15,18 @@ type outcome struct {
 	kind    string
 	cause   string
 	failed  bool
-	step    bool // on the way to what its permit is for
-	cleared bool // a success of its kind came after it
+	step    bool // RecordStep noted it: the permit goes on
+	cleared bool // a later success of the same kind clears it
 }
 
-// badHost is a host that has not succeeded since at the work that failed: that it fails again is no news.
+// badHost is a host that has failed and not succeeded at that work since: its next failures do not count.
 type badHost struct {
-	kind   string    // of work that failed first
-	failed time.Time // last
+	kind   string    // the work that failed first
+	failed time.Time // the last failure
 }
 
-// count counts an outcome in a CLOSED circuit, and opens it when that is enough. A failure of a host that is known to be bad
-// does not count, nor does a success where no ratio is judged.
+// count counts an outcome in a CLOSED circuit, and opens it if failures are enough. It skips a failure of a bad host,
+// and a success if there is no ratio.
 func (s *Set) count(c *circuit, o outcome) {
 	known, bad := c.bad[o.host]
 	switch {
@@ -60,7 +60,7 @@ func (s *Set) count(c *circuit, o outcome) {
 	}
 }
 
-// failures are those of the window, and among them the run that counts towards FailureThreshold.
+// failures returns the failures of the window, and those of them that count towards FailureThreshold.
 func (c *circuit) failures() (failed, run []outcome) {
 	for _, o := range c.outcomes {
 		if o.failed {
@@ -73,14 +73,14 @@ func (c *circuit) failures() (failed, run []outcome) {
 	return failed, run
 }
 
-// Cause is failures with the same text.
+// Cause is a group of failures with the same error text.
 type Cause struct {
 	Text  string
-	Count int
-	Hosts []string // those that failed, in the order in which they did
+	Count int      // failures
+	Hosts []string // the hosts that failed, in the order in which they did
 }
 
-// causesOf groups failures: the most frequent first, then by text.
+// causesOf groups failures by text, the most frequent first, then by text.
 func causesOf(failures []outcome) (causes []Cause) {
 	for _, o := range failures {
 		i := slices.IndexFunc(causes, func(c Cause) bool { return c.Text == o.cause })
@@ -96,7 +96,7 @@ func causesOf(failures []outcome) (causes []Cause) {
 	return causes
 }
 
-// nameCauses lists up to three causes with their counts.
+// nameCauses returns up to three causes with their counts, as text.
 func nameCauses(causes []Cause) string {
 	var names []string
 	for i, c := range causes {

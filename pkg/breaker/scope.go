@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Scope is what fails and recovers together: a whole Ironic, a conductor group, an image.
+// Scope names what fails and recovers together: a whole Ironic, a conductor group, an image.
 type Scope struct {
-	Kind string // has no colon; New gives settings to kinds
-	Name string // tells scopes of one kind apart; "" where there is only one
+	Kind string // without a colon; all scopes of a kind have the same settings
+	Name string // tells scopes of one kind apart; "" if there is only one
 }
 
-// String is "ironic" when Name is empty, else "group:rack1".
+// String returns Kind if Name is empty, as "ironic", else Kind:Name, as "group:rack1".
 func (s Scope) String() string {
 	if s.Name == "" {
 		return s.Kind
@@ -19,7 +19,7 @@ func (s Scope) String() string {
 	return s.Kind + ":" + s.Name
 }
 
-// ParseScope is the inverse of Scope.String; a text that no scope has is an error.
+// ParseScope reads what Scope.String returns. It returns an error if Kind is empty, or Name is after a colon.
 func ParseScope(text string) (Scope, error) {
 	kind, name, named := strings.Cut(text, ":")
 	if kind == "" || named && name == "" {

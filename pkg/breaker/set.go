@@ -11,25 +11,24 @@ import (
 // Set is the breakers of many scopes. Make one with New. It is not safe for concurrent use.
 type Set struct {
 	base     Config
-	kinds    map[string]Config
+	kinds    map[string]Config // by Scope.Kind
 	onChange func(Event)
-	now      time.Time // the latest that was given
+	now      time.Time // the latest time that a caller has passed
 	circuits map[Scope]*circuit
-	inOrder  []*circuit // as they were first used
+	inOrder  []*circuit // in the order of their first use
 }
 
 // Event is a change of state.
 type Event struct {
 	Scope    Scope
 	From, To State
-	At       time.Time // which may be before the call that noticed it
-	Causes   []Cause   // that opened it
-	ByHand   bool      // by Set.Trip or Set.Reset
+	At       time.Time // perhaps before the call that noticed the change
+	Causes   []Cause   // the failures that opened the breaker
+	ByHand   bool      // Set.Trip or Set.Reset made the change
 }
 
-// New returns a Set whose scopes are all CLOSED. Scopes of a Kind that kinds names have those settings, all others base.
-// onChange hears every change of state while the method runs that causes it, and must not call the Set; nil hears nothing.
-// An error names every fault.
+// New returns a Set whose scopes are all CLOSED. kinds has the settings by Scope.Kind, base those of all other kinds. A
+// method that changes a state calls onChange, which must not call the Set; it may be nil. An error joins all faults.
 func New(base Config, kinds map[string]Config, onChange func(Event)) (*Set, error) {
 	if onChange == nil {
 		onChange = func(Event) {}
@@ -41,8 +40,8 @@ func New(base Config, kinds map[string]Config, onChange func(Event)) (*Set, erro
 	return s, nil
 }
 
-// Configure changes the settings of all scopes, as New takes them: all, or nothing with an error. Starts, failures and
-// permits stay. What failures have opened stays OPEN for its new time, counted from its opening.
+// Configure changes the settings, which are as in New: all, or none with an error. Starts, failures and permits stay. A
+// scope that failures have opened stays OPEN for the new recovery time, counted from when it opened.
 func (s *Set) Configure(base Config, kinds map[string]Config) error {
 	errs := []error{base.Validate()}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -62,16 +61,16 @@ func (s *Set) Configure(base Config, kinds map[string]Config) error {
 	return nil
 }
 
-func (s *Set) config(of Scope) Config {
-	if cfg, known := s.kinds[of.Kind]; known {
+func (s *Set) config(scope Scope) Config {
+	if cfg, known := s.kinds[scope.Kind]; known {
 		return cfg
 	}
 	return s.base
 }
 
-// CanProvision returns a permit when every scope allows it, and counts a start in each. Otherwise it takes nothing and returns
-// the first refusal in the order state, rate, concurrency: a *CircuitBreakerError, *RateLimitError or
-// *ConcurrencyLimitError. End the permit with RecordSuccess, RecordFailure or Cancel, or its place is taken for good.
+// CanProvision returns a permit if every scope allows it, and counts a start in each. Otherwise it changes nothing and
+// returns the first refusal in the order state, rate, concurrency: a *CircuitBreakerError, *RateLimitError or
+// *ConcurrencyLimitError. The caller must end the permit with RecordSuccess, RecordFailure or Cancel.
 func (s *Set) CanProvision(now time.Time, scopes ...Scope) (*Permit, error) {
 	list := s.use(now, scopes)
 	if err := s.refusal(list); err != nil {
@@ -89,12 +88,12 @@ func (s *Set) CanProvision(now time.Time, scopes ...Scope) (*Permit, error) {
 	return p, nil
 }
 
-// Take returns a permit for work that nobody asked about: it is never refused, is no probe and counts in no rate.
+// Take returns a permit for work that runs already: no scope refuses it, and it is no probe and no start.
 func (s *Set) Take(now time.Time, scopes ...Scope) *Permit {
 	return s.newPermit(s.use(now, scopes))
 }
 
-// Check returns the error that CanProvision would return, and changes nothing but what time changes.
+// Check returns the error that CanProvision would return. It changes only what time changes.
 func (s *Set) Check(now time.Time, scopes ...Scope) error {
 	s.clock(now)
 	var known []*circuit
@@ -107,20 +106,20 @@ func (s *Set) Check(now time.Time, scopes ...Scope) error {
 	return s.refusal(known)
 }
 
-// RecordSuccess notes in scopes that a piece of work of a host went well, and ends its permit, nil if it has none. In mode
-// Consecutive it clears failures of its own kind alone: cleaning that succeeds says nothing about images.
+// RecordSuccess notes in scopes that work of a host succeeded, and ends its permit p, nil if it has none. In mode
+// Consecutive it clears failures of the same kind only: successful cleaning says nothing about images.
 func (s *Set) RecordSuccess(now time.Time, p *Permit, host, kind string, scopes ...Scope) {
 	s.record(now, p, outcome{kind: kind, host: host}, scopes)
 }
 
-// RecordStep is RecordSuccess of a step on the way to what the permit is for, which goes on. It closes a half-open scope in
-// which work of that kind has failed.
+// RecordStep is RecordSuccess for work after which more follows on the same permit, which does not end. It closes a
+// half-open scope only if work of that kind opened it.
 func (s *Set) RecordStep(now time.Time, p *Permit, host, kind string, scopes ...Scope) {
 	s.record(now, p, outcome{kind: kind, host: host, step: true}, scopes)
 }
 
-// RecordFailure notes in scopes that a piece of work of a host has failed with err, and ends its permit, nil if it has none. A
-// failure of host "" always counts. A nil err is an unknown error; failures are grouped by the text of err.
+// RecordFailure notes in scopes that work of a host failed with err, and ends its permit p, nil if it has none. A
+// failure of host "" always counts. A nil err is an unknown error; the text of err is the cause.
 func (s *Set) RecordFailure(now time.Time, p *Permit, host, kind string, err error, scopes ...Scope) {
 	cause := "unknown error"
 	if err != nil {
@@ -129,7 +128,7 @@ func (s *Set) RecordFailure(now time.Time, p *Permit, host, kind string, err err
 	s.record(now, p, outcome{kind: kind, host: host, cause: cause, failed: true}, scopes)
 }
 
-// Cancel ends a permit without an outcome; one that has ended, or nil, changes nothing.
+// Cancel ends a permit without an outcome. It does nothing if p is nil or has ended.
 func (s *Set) Cancel(now time.Time, p *Permit) {
 	if p == nil || p.ended {
 		return
@@ -151,7 +150,7 @@ func (s *Set) record(now time.Time, p *Permit, o outcome, scopes []Scope) {
 		o.at = s.now
 		probed := slices.Contains(c.probes, p)
 		switch {
-		case p != nil && !p.since.After(c.opened): // it says nothing any more
+		case p != nil && !p.since.After(c.opened): // the work began before the scope opened
 		case c.state == Closed:
 			s.count(c, o)
 		case probed && o.failed:
@@ -166,8 +165,8 @@ func (s *Set) record(now time.Time, p *Permit, o outcome, scopes []Scope) {
 	}
 }
 
-// Trip opens scope by hand for d, or for its RecoveryTimeout where d is not above 0. It returns false, and changes nothing,
-// when scope is open by hand for the same d already.
+// Trip opens scope for an operator, for d, or for its RecoveryTimeout if d is 0 or less. It returns false, and changes
+// nothing, if Trip has already opened scope for the same d.
 func (s *Set) Trip(now time.Time, scope Scope, d time.Duration) (changed bool) {
 	c := s.use(now, []Scope{scope})[0]
 	if d <= 0 {
@@ -181,8 +180,8 @@ func (s *Set) Trip(now time.Time, scope Scope, d time.Duration) (changed bool) {
 	return true
 }
 
-// Reset closes scope by hand and forgets its failures; permits and starts stay. It returns false when there was nothing to
-// change.
+// Reset closes scope for an operator, and forgets its failures; permits and starts stay. It returns false if scope was
+// CLOSED without failures.
 func (s *Set) Reset(now time.Time, scope Scope) (changed bool) {
 	if s.circuits[scope] == nil {
 		return false
@@ -195,8 +194,8 @@ func (s *Set) Reset(now time.Time, scope Scope) (changed bool) {
 	return true
 }
 
-// Tick makes happen what happens by time alone: OPEN scopes become HALF_OPEN, HALF_OPEN ones that nobody has used for two
-// hours CLOSED, and CLOSED ones that nobody has used for as long are forgotten. Call it now and then.
+// Tick makes the changes that time alone makes: OPEN scopes become HALF_OPEN, HALF_OPEN scopes that were not used for
+// two hours become CLOSED, and the Set forgets CLOSED scopes that were not used for as long. Call it now and then.
 func (s *Set) Tick(now time.Time) {
 	s.clock(now)
 	for _, c := range s.inOrder {
@@ -212,7 +211,7 @@ func (s *Set) Tick(now time.Time) {
 	s.inOrder = slices.DeleteFunc(s.inOrder, func(c *circuit) bool { return s.circuits[c.scope] != c })
 }
 
-// use returns the circuits of scopes as they are at now, each once. It makes those that do not exist.
+// use returns the circuits of scopes as they are at now, each once, and makes those that do not exist.
 func (s *Set) use(now time.Time, scopes []Scope) []*circuit {
 	s.clock(now)
 	list := make([]*circuit, 0, len(scopes))
@@ -233,7 +232,7 @@ func (s *Set) use(now time.Time, scopes []Scope) []*circuit {
 	return list
 }
 
-// clock moves the clock of the Set on, never back.
+// clock moves the time of the Set forward, never back.
 func (s *Set) clock(now time.Time) {
 	if now.After(s.now) {
 		s.now = now

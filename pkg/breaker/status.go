@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// Status is what a scope shows of itself at one time.
+// Status is how the breaker of a scope stands at one time.
 type Status struct {
 	State               State
-	RecentFailures      int // that count towards FailureThreshold
+	RecentFailures      int // the failures that count towards FailureThreshold
 	FailureThreshold    int
-	InstancesThisMinute int // starts of the last 60 seconds; 0 without a rate limit
+	InstancesThisMinute int // the starts of the last 60 seconds; 0 without a rate limit
 	RateLimit           int
-	ConcurrentInstances int // permits that are out
+	ConcurrentInstances int // the permits in use
 	MaxConcurrent       int
-	LastStateChange     time.Time     // zero when there was none
-	TimeToRecovery      time.Duration // 0 unless OPEN
+	LastStateChange     time.Time     // zero: the state has not changed
+	TimeToRecovery      time.Duration // until HALF_OPEN; 0 unless OPEN
 
 	Scope              Scope
 	Mode               Mode
-	Probes, ProbeLimit int     // that run, and may
-	Tripped            bool    // it is not CLOSED because of Set.Trip
-	Causes             []Cause // that opened it or, in CLOSED, of RecentFailures
+	Probes, ProbeLimit int     // how many probes run, and may run
+	Tripped            bool    // Set.Trip opened it, and it is not CLOSED yet
+	Causes             []Cause // the failures that opened it or, in CLOSED, RecentFailures
 }
 
-// Status returns that of scope at now. One that was never used is CLOSED.
+// Status returns the status of scope at now. A scope that was never used is CLOSED.
 func (s *Set) Status(now time.Time, scope Scope) Status {
 	s.clock(now)
 	c := s.circuits[scope]
@@ -49,7 +49,7 @@ func (s *Set) Status(now time.Time, scope Scope) Status {
 	return st
 }
 
-// All returns the status of every scope that is known, sorted by its text.
+// All returns the status of every known scope, sorted by Scope.String.
 func (s *Set) All(now time.Time) []Status {
 	var all []Status
 	for _, c := range s.inOrder {
