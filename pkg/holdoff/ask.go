@@ -7,25 +7,24 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Ask is what the Book needs to know of a question, and of the node as last seen.
+// Ask is what the Book needs to know about an ask, and about the node as last seen.
 type Ask struct {
-	UUID string // of the node: without it nobody is held
-	Name string // "namespace~name"
-	UID  string // of the host object
+	UUID string // of the node; "": the host is not held
+	Name string // of the node, "namespace~name"
+	UID  string // of the BareMetalHost
 
 	Op       api.Op
 	State    api.BMHState
 	Deleting bool
-	Left     bool   // BMO leaves it alone, as it is paused or detached
-	Bare     bool   // nothing is to be deployed on it
-	Spec     string // "" when not known
-	Release  string // the failure that somebody has released the host from, on the host object
+	Left     bool   // BMO leaves the host alone, as it is paused or detached
+	Bare     bool   // the BareMetalHost asks for no image and no custom deploy
+	Spec     string // see respec; "": not known
+	Release  string // the episode from which an annotation releases the host
 
-	// The node was last seen in deploy failed, or active.
-	DeployFailed, Active bool
+	DeployFailed, Active bool // the node was last seen in deploy failed, or active
 }
 
-// Judge returns the failure of the host as the ask leaves it; Held says whether the host must wait. It changes nothing.
+// Judge returns the failure of the host after a; Held: the host must not start what a asks for. It changes nothing.
 func (b *Book) Judge(now time.Time, a Ask) Entry {
 	h, known := b.hosts[a.UUID]
 	if !known {
@@ -37,8 +36,8 @@ func (b *Book) Judge(now time.Time, a Ask) Entry {
 	return e
 }
 
-// Note notes what an ask shows: another spec, which ends the hold, as it is the repair that was waited for; another host object
-// on the same node, which inherits no hold; a release by annotation; and that the time of the hold is over.
+// Note notes what an ask shows: another spec, which ends the hold, as it is the repair; another BareMetalHost on the
+// same node, which inherits no hold; a release by annotation; and that the time of the hold is over.
 func (b *Book) Note(now time.Time, a Ask) {
 	was, known := b.hosts[a.UUID]
 	if !known {
@@ -51,12 +50,12 @@ func (b *Book) Note(now time.Time, a Ask) {
 	b.count(now, was.holds, h, how)
 }
 
-// after is h as a leaves it, and how its hold has ended then, if it has.
+// after returns h as it stands after a, and how its hold has ended, if it has.
 func (h host) after(a Ask) (host, End) {
 	how := EndTime
 	spec, changed := respec(h.spec, a.Spec)
 	switch {
-	case h.another(a.UID):
+	case h.replacedBy(a.UID):
 		h.released, h.failures, how = true, 0, EndGone
 	case changed:
 		h.released, how = true, EndSpec
@@ -67,7 +66,7 @@ func (h host) after(a Ask) (host, End) {
 	return h, how
 }
 
-// waits reports whether a hold applies to what a asks for.
+// waits reports whether a hold keeps the host from what a asks for.
 func (b *Book) waits(a Ask) bool {
 	hasInstance := a.Active || a.State == api.BMHProvisioned || a.State == api.BMHExternallyProvisioned
 	switch {
@@ -76,7 +75,7 @@ func (b *Book) waits(a Ask) bool {
 	case a.Op == api.OpDeprovision:
 		return b.cfg.Stage == Remediate && !a.Bare
 	case b.cfg.Stage == Retry && a.Op == api.OpProvision && a.State == api.BMHProvisioning && a.DeployFailed:
-		return false // BMO must see the failure to deprovision: the next start is held
+		return false // BMO has to see the failure to deprovision the host; the hold stops the start after that
 	}
 	return a.Op == api.OpInspect || a.Op == api.OpPrepare || a.Op == api.OpProvision
 }

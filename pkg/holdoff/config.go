@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Stage says what is held after a failure.
+// Stage says what a hold stops.
 type Stage string
 
 // The stages.
 const (
-	Retry     Stage = "retry"     // the next try; BMO deprovisions what has failed
-	Remediate Stage = "remediate" // the deprovisioning too: disk and console stay as they failed
+	Retry     Stage = "retry"     // the next try; BMO may deprovision the failed host
+	Remediate Stage = "remediate" // the deprovisioning too: disk and console stay as the failure left them
 )
 
-// Kind is the work that failed.
+// Kind is the kind of work that failed.
 type Kind string
 
-// The kinds, as they follow each other.
+// The kinds, in the order in which the work follows each other.
 const (
 	Inspection Kind = "inspection"
 	Cleaning   Kind = "cleaning"
@@ -35,21 +35,21 @@ const maxGrowth = 10
 
 // Config says which hosts are held, and for how long. Start from DefaultConfig.
 type Config struct {
-	// Timeout counts from the failure on. 0: nobody is held but those that Hosts names.
+	// Timeout is how long a hold lasts after the failure. 0: only hosts in Hosts are held.
 	Timeout time.Duration
 	Stage   Stage
-	// The n-th failure in a row holds for Timeout * Growth^(n-1), at most for the larger of Timeout and GrowthCap. Growth is 1
-	// (none) to 10.
+	// The n-th failure in a row holds for Timeout * Growth^(n-1), at most for the larger of Timeout and GrowthCap. Growth
+	// is 1 (none) to 10.
 	Growth    float64
 	GrowthCap time.Duration
-	// Hosts are timeouts of single hosts, by "namespace/name"; 0 is never held.
+	// Hosts has the timeouts of single hosts, by "namespace/name"; 0: the host is never held.
 	Hosts map[string]time.Duration
 }
 
-// DefaultConfig is off, in stage retry, without growth.
+// DefaultConfig returns settings that hold no host, with stage retry and without growth.
 func DefaultConfig() Config { return Config{Stage: Retry, Growth: 1, GrowthCap: 48 * time.Hour} }
 
-// Validate reports every fault at once, each with the field, the value and the rule.
+// Validate returns one error that joins all faults of c, each with field, value and rule.
 func (c Config) Validate() error {
 	var faults []error
 	fault := func(field string, value any, rule string) {
@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// On reports whether some host may be held at all.
+// On reports whether any host may be held.
 func (c Config) On() bool {
 	for _, d := range c.Hosts {
 		if d > 0 {
@@ -89,7 +89,7 @@ func (c Config) On() bool {
 	return c.Timeout > 0
 }
 
-// hold is how long the n-th failure in a row holds the host that Ironic knows as name, "namespace~name"; 0: not.
+// hold returns how long the n-th failure in a row holds the host of the node name, "namespace~name"; 0: it does not.
 func (c Config) hold(name string, n int) time.Duration {
 	t, ok := c.Hosts[strings.Replace(name, "~", "/", 1)]
 	if !ok {

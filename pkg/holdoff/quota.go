@@ -7,24 +7,23 @@ import (
 )
 
 const (
-	maxQuota = 1_000_000
-	// leastHosts must be known for a percentage of them to mean anything.
-	leastHosts = 5
+	maxQuota   = 1_000_000
+	leastHosts = 5 // a percentage of fewer hosts means nothing
 )
 
-// Quota is MAX_FAILED: how many hosts of a conductor group may have failed before the group is paused. The zero Quota is no
-// limit.
+// Quota is MAX_FAILED: how many hosts of a conductor group may fail before the group is paused. The zero value: no limit.
 type Quota struct {
-	limits, share bool // share: n is a percentage
+	limits, share bool // limits: there is a limit; share: n is a percentage
 	n             int
 }
 
-// ParseQuota reads "3", a number of hosts, or "40%", a percentage of those that are known; "100%" is no limit.
+// ParseQuota reads "3", a number of hosts, or "40%", a percentage of the known hosts; "100%" is no limit.
 func ParseQuota(text string) (Quota, error) {
 	digits, share := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseUint(digits, 10, 32) // takes no sign
 	if err != nil || n > maxQuota || share && n > 100 {
-		return Quota{}, fmt.Errorf("max failed: %.64q must be a whole number of hosts from 0 to %d, or a whole percentage from 0%% to 100%%", text, maxQuota)
+		return Quota{}, fmt.Errorf("max failed: %.64q must be a whole number of hosts from 0 to %d, "+
+			"or a whole percentage from 0%% to 100%%", text, maxQuota)
 	}
 	if share && n == 100 {
 		return Quota{}, nil
@@ -32,7 +31,7 @@ func ParseQuota(text string) (Quota, error) {
 	return Quota{limits: true, share: share, n: int(n)}, nil
 }
 
-// Allowed returns how many of so many hosts may have failed; a percentage is rounded down.
+// Allowed returns how many of hosts may have failed; a percentage is rounded down.
 func (q Quota) Allowed(hosts int) int {
 	switch {
 	case !q.limits:
@@ -43,7 +42,7 @@ func (q Quota) Allowed(hosts int) int {
 	return q.n
 }
 
-// Exceeded reports whether so many failed of so many hosts are too many. Of fewer than five hosts no percentage is taken.
+// Exceeded reports whether too many of hosts have failed. A percentage of fewer than five hosts is never exceeded.
 func (q Quota) Exceeded(failed, hosts int) bool {
 	return failed > q.Allowed(hosts) && (!q.share || hosts >= leastHosts)
 }

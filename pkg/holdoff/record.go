@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// RecordVersion is the version of the records that this package writes. It reads those of later ones as far as it knows their
-// fields.
+// RecordVersion is the version of the records that this package writes. Of later ones it reads the fields that it knows.
 const RecordVersion = 1
 
-// MaxLine bounds what Line returns and ParseRecord reads, in bytes.
+// MaxLine is the most bytes that Line returns and ParseRecord reads.
 const MaxLine = 64 << 10
 
-// Record is what one host is where it outlives the process: a line of JSON.
+// Record is what a store keeps of one host: a line of JSON.
 type Record struct {
 	Version int    `json:"version"`
 	UUID    string `json:"uuid"`
 	Name    string `json:"name,omitempty"`
 	UID     string `json:"uid,omitempty"`
 	Spec    string `json:"spec,omitempty"`
-	// Episodes has one failure. Older versions wrote one of each kind, the newest last.
+	// Episodes has one failure. Older versions wrote one for each kind, the newest last.
 	Episodes []EpisodeRecord `json:"episodes,omitempty"`
 }
 
-// EpisodeRecord is one failure of a Record. Since is on the wall clock.
+// EpisodeRecord is one failure of a Record. Since is wall time.
 type EpisodeRecord struct {
 	ID       string    `json:"id"`
 	Kind     Kind      `json:"kind"`
@@ -39,7 +38,7 @@ type EpisodeRecord struct {
 
 var errTooLong = fmt.Errorf("is longer than %d bytes", MaxLine)
 
-// Line returns r as a Store keeps it, without the end of a line.
+// Line returns r as a store keeps it, without a line end, or an error if it is longer than MaxLine.
 func (r Record) Line() ([]byte, error) {
 	line, err := json.Marshal(r)
 	if err == nil && len(line) > MaxLine {
@@ -51,7 +50,7 @@ func (r Record) Line() ([]byte, error) {
 	return line, nil
 }
 
-// ParseRecord reads what Line has written, and checks it. Fields that it does not know are left out.
+// ParseRecord reads and checks what Line returned. It ignores fields that it does not know.
 func ParseRecord(data []byte) (r Record, err error) {
 	if len(data) > MaxLine {
 		err = errTooLong
@@ -64,7 +63,7 @@ func ParseRecord(data []byte) (r Record, err error) {
 	return r, nil
 }
 
-// check reports the first thing in r that no Book writes.
+// check returns an error for the first value in r that no Book writes.
 func (r Record) check() error {
 	switch {
 	case r.Version < RecordVersion:
@@ -77,17 +76,18 @@ func (r Record) check() error {
 	return nil
 }
 
-// record is h as it is written at now. Two clocks are read for that: a rounded time is the same each time.
+// record returns h as Records does. It rounds the time: wall and monotonic clock differ a little with each call.
 func (h host) record(now time.Time) Record {
 	return Record{
 		Version: RecordVersion, UUID: h.uuid, Name: h.name, UID: h.uid, Spec: h.spec,
 		Episodes: []EpisodeRecord{{
-			ID: h.id, Kind: h.kind, State: h.state, Cause: h.cause, Failures: h.failures, Since: wallOf(now, h.since).Round(time.Millisecond), Released: h.released,
+			ID: h.id, Kind: h.kind, State: h.state, Cause: h.cause, Failures: h.failures,
+			Since: wallOf(now, h.since).Round(time.Millisecond), Released: h.released,
 		}},
 	}
 }
 
-// hostOf is the host that r was. An age below zero is zero: a clock that was set never ends a hold.
+// hostOf returns the host of a record. If the clock was set back to before the failure, the hold begins again now.
 func hostOf(now time.Time, r Record) host {
 	e := r.Episodes[len(r.Episodes)-1]
 	age := max(now.Round(0).Sub(e.Since), 0)

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Restore enters what was kept of an earlier Book, before anything else happens. Records that no Book has written are left out.
+// Restore enters the records of an earlier Book. Call it before any other method. It skips records that are not valid.
 func (b *Book) Restore(now time.Time, records []Record) {
 	for _, r := range records {
 		if r.check() != nil || len(r.Episodes) == 0 {
 			continue
 		}
 		h := hostOf(now, r)
-		h.holds = b.left(now, h) > 0
+		h.holds = b.remaining(now, h) > 0
 		b.hosts[h.uuid] = h
 	}
 }
 
-// Records returns all records, in any order, and a revision for Saved. The owner keeps them outside its lock.
+// Records returns all records, in any order, and a revision for Saved. The caller may save them outside its lock.
 func (b *Book) Records(now time.Time) (records []Record, revision uint64) {
 	records = make([]Record, 0, len(b.hosts))
 	for _, h := range b.hosts {
@@ -26,10 +26,10 @@ func (b *Book) Records(now time.Time) (records []Record, revision uint64) {
 	return records, b.revision
 }
 
-// Saved notes that what Records returned with that revision is kept. What has changed since then stays unsaved.
+// Saved notes that a store keeps what Records returned with that revision. Later changes stay unsaved.
 func (b *Book) Saved(revision uint64) {
 	maps.DeleteFunc(b.unsaved, func(_ string, changed uint64) bool { return changed <= revision })
 }
 
-// Unsaved is the number of hosts whose record has changed, or ended, since it was saved.
+// Unsaved returns how many records have changed, or ended, since they were saved.
 func (b *Book) Unsaved() int { return len(b.unsaved) }

@@ -2,34 +2,33 @@ package holdoff
 
 import "strings"
 
-// A spec is a hash of what a host is to be: image, RAID, firmware, BMC. It may say how it was hashed, and have parts of which
-// "-" says nothing: "scheme:part/part". So an image that is taken away and given back is no change, nor is another scheme.
-
-// respec returns old updated by newer, and whether a known part of the spec has changed.
+// respec returns old updated by newer, and whether a part of the spec has changed. A spec is a hash of the fields that
+// somebody changes to repair a host (image, RAID, firmware, BMC), as "scheme:part/part". A part "-" is unknown: so an
+// image that is taken away and given back is no change, nor is another scheme.
 func respec(old, newer string) (spec string, changed bool) {
 	if newer == "" || old == "" {
 		return old + newer, false
 	}
-	scheme, is := parts(newer)
-	before, was := parts(old)
+	scheme, now := parts(newer)
+	oldScheme, was := parts(old)
 	switch {
-	case scheme != before:
+	case scheme != oldScheme:
 		return newer, false
-	case len(is) != len(was):
+	case len(now) != len(was):
 		return newer, true
 	}
-	for i := range is {
+	for i := range now {
 		switch {
-		case is[i] == "-":
-			is[i] = was[i]
-		case was[i] != "-" && is[i] != was[i]:
+		case now[i] == "-":
+			now[i] = was[i]
+		case was[i] != "-" && now[i] != was[i]:
 			changed = true
 		}
 	}
-	return scheme + strings.Join(is, "/"), changed
+	return scheme + strings.Join(now, "/"), changed
 }
 
-// parts takes a spec apart; the scheme has its colon.
+// parts splits a spec; the scheme keeps its colon.
 func parts(spec string) (scheme string, parts []string) {
 	i := strings.Index(spec, ":") + 1
 	return spec[:i], strings.Split(spec[i:], "/")
