@@ -11,7 +11,7 @@ const (
 	leastHosts = 5 // a percentage of fewer hosts means nothing
 )
 
-// Quota is MAX_FAILED: how many hosts of a conductor group may fail before the group is paused. The zero value: no limit.
+// Quota is MAX_FAILED: how many hosts of a conductor group may fail before it is paused. The zero value is no limit.
 type Quota struct {
 	limits, share bool // limits: there is a limit; share: n is a percentage
 	n             int

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// RecordVersion is the version of the records that this package writes. Of later ones it reads the fields that it knows.
+// RecordVersion is the version of the records that this package writes. It reads later ones too, as far as it can.
 const RecordVersion = 1
 
 // MaxLine is the most bytes that Line returns and ParseRecord reads.

@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// bounded cuts every answer off at its bound: gophercloud reads the body of an error whole, and a page is read by us.
-// What counts is the unpacked length.
+// bounded bounds the body of every answer, after unpacking: gophercloud reads the body of an error as a whole.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -28,24 +27,25 @@ func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections passes the wish on to the network.
+// CloseIdleConnections closes those of the RoundTripper behind b.
 func (b bounded) CloseIdleConnections() {
 	if c, ok := b.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// nodeBytes is what a Node takes without its texts.
+// nodeBytes is the memory of a Node without its texts.
 const nodeBytes = 224
 
-// size is what n takes.
+// size returns the memory of n, in bytes.
 func (n Node) size() int64 {
 	return int64(nodeBytes + len(n.UUID) + len(n.Name) + len(n.ProvisionUpdatedAt) + len(n.AgentHeartbeat) +
 		len(n.State) + len(n.TargetState) + len(n.ConductorGroup) + len(n.BootInterface) + len(n.Fault) +
 		len(n.LastError) + len(n.InstanceUUID))
 }
 
-// hold adds nodes to what is held of lists so far: an Ironic that answers without end must not fill our memory.
+// hold adds the size of nodes to held, the size of all lists so far, and returns an error if it is too large: an Ironic
+// whose answers never end must not fill our memory.
 func hold(held *atomic.Int64, nodes ...Node) error {
 	for _, n := range nodes {
 		if held.Add(n.size()) > maxLookBytes {

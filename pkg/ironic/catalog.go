@@ -5,7 +5,7 @@ import (
 	"unique"
 )
 
-// Catalog is a list of all nodes, in Ironic's own order. It never changes. Client.Catalog makes them.
+// Catalog is a list of all nodes, in Ironic's order. It never changes. Client.Catalog makes it.
 type Catalog struct {
 	nodes     []listed
 	pageLimit int
@@ -14,10 +14,10 @@ type Catalog struct {
 // listed is an Entry in half of its memory.
 type listed struct {
 	uuid, name string
-	rest       unique.Handle[Entry] // is the same for many nodes
+	rest       unique.Handle[Entry] // the other fields, which many nodes share
 }
 
-// Entry is a node of a Catalog. Fields that are unset are "".
+// Entry is a node of a Catalog. A field that Ironic has not set is "".
 type Entry struct {
 	UUID, Name     string
 	State          State
@@ -35,12 +35,11 @@ func (c *Catalog) At(i int) Entry {
 	return e
 }
 
-// Find returns the place of the node with that UUID. It looks at one after the other: 0.5 ms with 100,000 nodes.
+// Find returns the index of the node with that UUID. It searches all nodes, which takes 0.5 ms for 100,000 nodes.
 func (c *Catalog) Find(uuid string) (int, bool) {
 	i := slices.IndexFunc(c.nodes, func(n listed) bool { return n.uuid == uuid })
 	return i, i >= 0
 }
 
-// PageLimit is the number of nodes after which Ironic ends a page of its own accord (its max_limit), as this list has
-// met it; 0 when nothing was ever said to follow.
+// PageLimit returns the number of nodes after which Ironic itself ends a page (its max_limit); 0: it ended none.
 func (c *Catalog) PageLimit() int { return c.pageLimit }

@@ -17,24 +17,24 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/noauth"
 )
 
-// Client reads Ironic: it has no method that could change anything there. Make one with NewClient. All methods are safe
-// for concurrent use. Errors that come from a request are *RequestError.
+// Client reads Ironic: it has no method that changes anything there. Make one with NewClient. All methods are safe for
+// concurrent use. Errors that come from a request are *RequestError.
 type Client struct {
 	service gophercloud.ServiceClient // copied for each request, never changed
 	auth    *auth
 	log     *slog.Logger
 	extras  bool
-	fields  string       // that are asked for of each node
-	reading atomic.Int64 // bytes of the lists that are being read, side by side
+	fields  string       // the fields of a node that requests ask for
+	reading atomic.Int64 // the bytes of all lists that are being read
 
-	version atomic.Pointer[version] // nil: to be asked for
-	told    atomic.Int64            // minor version that the log last spoke of
+	version atomic.Pointer[version] // nil: none is agreed
+	told    atomic.Int64            // the minor version that was last logged
 
 	list, node, newest, versions tally
 }
 
-// NewClient checks the Settings and reads credentials and certificates; an error names the variable or the file. It
-// sends nothing.
+// NewClient checks the Settings and reads credentials and certificates. An error names the variable or the file. It
+// sends no request.
 func NewClient(s Settings) (*Client, error) {
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	base, inURL, err := s.endpoint()
@@ -62,8 +62,7 @@ func NewClient(s Settings) (*Client, error) {
 	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, fields: fields}, nil
 }
 
-// stayThere follows a few redirects within the same Ironic, and to its TLS port: the lists of another server must not
-// be taken for this one's.
+// stayThere follows a few redirects within the same Ironic, and to its TLS port: another server has other nodes.
 func stayThere(req *http.Request, via []*http.Request) error {
 	from, to := via[0].URL, req.URL
 	toTLS := from.Scheme == "http" && to.Scheme == "https" && to.Hostname() == from.Hostname()
@@ -73,12 +72,11 @@ func stayThere(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Close lets go of idle connections. The client can still be used.
+// Close closes idle connections. The client can still be used.
 func (c *Client) Close() { c.service.HTTPClient.CloseIdleConnections() }
 
-// Flow lists the provision states of which a poll reads the lists, in flow order, some of them twice: with those of
-// failed, service and hold states when it is to be a whole one. It asks Ironic only for its version, and only when none
-// is agreed.
+// Flow returns the provision states whose lists a poll reads, in flow order, without those that this Ironic does not
+// know. whole: with failed, service and hold states. It asks Ironic for its version if none is agreed.
 func (c *Client) Flow(ctx context.Context, whole bool) ([]State, error) {
 	v, err := c.negotiate(ctx)
 	if err != nil {
@@ -87,10 +85,10 @@ func (c *Client) Flow(ctx context.Context, whole bool) ([]State, error) {
 	return v.flow(c.extras, whole), nil
 }
 
-// Node fetches one node by UUID or name; false when Ironic has no such node.
+// Node fetches one node by UUID or name. It returns false if Ironic has no such node.
 func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	if key == "" || key == "." || key == ".." || len(key) > maxKeyLen {
-		return Node{}, false, nil // no node has such a name, and the URL would mean something else
+		return Node{}, false, nil // no node has such a name, and the URL would mean something different
 	}
 	v, err := c.negotiate(ctx)
 	if err != nil {
@@ -112,8 +110,8 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	return Node{}, false, err
 }
 
-// impossible reports whether Ironic refused key because no node can bear that name: one with a space, or a word of its
-// own URLs, such as "detail". Without this a single such key would fail every poll.
+// impossible reports whether Ironic refused key because no node can have that name: it has a space, or is a word of
+// Ironic's URLs, such as "detail".
 func impossible(key string, err error) bool {
 	return !uuidForm.MatchString(key) &&
 		(isStatus(err, http.StatusBadRequest) || isStatus(err, http.StatusMethodNotAllowed))
@@ -121,7 +119,7 @@ func impossible(key string, err error) bool {
 
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// negotiate returns the agreed version, and asks for it when there is none.
+// negotiate returns the agreed version, and agrees on one if there is none.
 func (c *Client) negotiate(ctx context.Context) (*version, error) {
 	if v := c.version.Load(); v != nil {
 		return v, nil
@@ -144,12 +142,12 @@ func (c *Client) negotiate(ctx context.Context) (*version, error) {
 // request is one GET below /v1.
 type request struct {
 	tally   *tally
-	version *version // nil sends none
+	version *version // nil: the request names no version
 	path    string   // below /v1/, escaped; "" is /v1 itself
 }
 
-// get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read
-// again, and tried once more if they have changed.
+// get sends a request and passes the body of a 200 to read. If Ironic does not accept the credentials, get reads them
+// again, and tries once more if they have changed.
 func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
 	used, err := c.auth.get(ctx, false)
 	if err != nil {
@@ -168,13 +166,13 @@ func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.R
 		return nil
 	}
 	switch failed.Cause {
-	case CauseUnreachable, CauseVersion, CauseServer: // another Ironic may be there than the one with which we agreed
+	case CauseUnreachable, CauseVersion, CauseServer: // another Ironic may answer next time
 		c.version.Store(nil)
 	}
 	return failed
 }
 
-// send is one request on the wire.
+// send sends one request.
 func (c *Client) send(
 	ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error,
 ) *RequestError {
@@ -183,7 +181,7 @@ func (c *Client) send(
 	if r.version != nil {
 		service.Microversion = r.version.name
 	}
-	if as.host != "" { // TLS is a matter of the connection (located.go)
+	if as.host != "" { // http, as dialLocated decides on TLS
 		service.Endpoint = "http://" + as.host + "/v1/"
 	}
 	if header := as.header(); header != "" {
@@ -194,13 +192,13 @@ func (c *Client) send(
 	if err != nil {
 		failed := requestError(r.what(), err)
 		failed.Fault = as.mask(failed.Fault)
-		if r.tally != &c.node || failed.Status != http.StatusNotFound { // which is an answer
+		if r.tally != &c.node || failed.Status != http.StatusNotFound { // a 404 for a node is an answer
 			r.tally.errors.Add(1)
 		}
 		return failed
 	}
 	defer resp.Body.Close()
-	// Ironic may have been replaced between two requests: then it offers other versions by now.
+	// If Ironic was replaced between two requests, it offers other versions now.
 	if highest := resp.Header.Get(headerMaximum); r.version != nil && highest != "" && highest != r.version.maximum {
 		c.version.CompareAndSwap(r.version, nil)
 	}
@@ -208,12 +206,12 @@ func (c *Client) send(
 		r.tally.errors.Add(1)
 		return answerError(r.what(), err)
 	}
-	// What is left is white space or nothing; reading it frees the connection.
+	// Only white space may be left; reading it frees the connection.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBytes)
 	return nil
 }
 
-// what names a request in an error: without its fields, which are always the same and long.
+// what returns the name of a request for errors, without its fields, which are long and always the same.
 func (r request) what() string {
 	path, _, _ := strings.Cut(r.path, "fields=")
 	return strings.TrimRight("GET /v1/"+path, "/?&")

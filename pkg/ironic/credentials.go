@@ -15,10 +15,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/secret"
 )
 
-// credentials are for HTTP basic authentication; the zero value is none. host is where Settings.Locate leads with them.
+// credentials are for HTTP basic authentication; the zero value is none. host is the address from Settings.Locate.
 type credentials struct{ user, password, host string }
 
-// header returns the value of the Authorization header; "" without credentials.
+// header returns the value of the Authorization header, "" without credentials.
 func (c credentials) header() string {
 	if c.user == "" && c.password == "" {
 		return ""
@@ -26,29 +26,30 @@ func (c credentials) header() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+c.password))
 }
 
-// mask takes c out of a text that Ironic, or something before it, sent back.
+// mask hides c in a text that Ironic, or a proxy before it, sent back.
 func (c credentials) mask(text string) string {
 	_, token, _ := strings.Cut(c.header(), " ")
 	return secret.Hide(text, token, c.password)
 }
 
-// auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret
-// needs no restart and a normal request no file. Safe for concurrent use.
+// auth holds the credentials in use. The Client reads them again when Ironic stops accepting them, so that a rotated
+// secret needs no restart, and a normal request reads no file. It is safe for concurrent use.
 type auth struct {
 	read func(ctx context.Context) (credentials, error)
 	now  atomic.Pointer[credentials]
 }
 
-// newAuth reads the credentials, unless Settings.Locate says them. inURL are the endpoint's: they count without files.
+// newAuth reads the credentials, unless Settings.Locate returns them. inURL are those of the endpoint, which count if
+// there are no files.
 func newAuth(s Settings, inURL credentials) (*auth, error) {
 	if s.Locate != nil {
-		return &auth{read: func(ctx context.Context) (of credentials, err error) {
+		return &auth{read: func(ctx context.Context) (found credentials, err error) {
 			access, err := s.Locate(ctx)
-			if of.user, of.password = access.User, access.Password; err == nil && of.user == "" {
-				of, err = readCredentials(s.AuthRootDir, inURL)
+			if found.user, found.password = access.User, access.Password; err == nil && found.user == "" {
+				found, err = readCredentials(s.AuthRootDir, inURL)
 			}
-			of.host = access.Address
-			return of, err
+			found.host = access.Address
+			return found, err
 		}}, nil
 	}
 	a := &auth{read: func(context.Context) (credentials, error) { return readCredentials(s.AuthRootDir, inURL) }}
@@ -56,20 +57,20 @@ func newAuth(s Settings, inURL credentials) (*auth, error) {
 	return a, err
 }
 
-// get returns those for a request, read again if that is wanted; with an error the old ones stay.
+// get returns the credentials for a request. again: it reads them again; with an error, the old ones stay in use.
 func (a *auth) get(ctx context.Context, again bool) (credentials, error) {
 	if now := a.now.Load(); now != nil && !again {
 		return *now, nil
 	}
 	fresh, err := a.read(ctx)
-	if err == nil && fresh.host == "" { // else each request reads its own
+	if err == nil && fresh.host == "" { // with Locate, each request asks for its own
 		a.now.Store(&fresh)
 	}
 	return fresh, err
 }
 
-// readCredentials reads username and password in root/ironic. That directory alone decides, as in BMO: when it is
-// missing there are those of the endpoint; when it is there, both files must be there and say something.
+// readCredentials reads username and password in root/ironic. That directory decides, as in BMO: if it does not exist,
+// inURL counts; if it does, both files must exist and not be empty.
 func readCredentials(root string, inURL credentials) (read credentials, err error) {
 	if root == "" {
 		return inURL, nil

@@ -10,65 +10,65 @@ import (
 	"unique"
 )
 
-// page is what an answer to a list tells besides its nodes.
+// page is what the answer to a list has beside its nodes.
 type page struct {
 	rows int
-	more bool // there was a next link
+	more bool // it has a next link
 }
 
-// decodePage reads a list of nodes as it comes, one row at a time. It tolerates whatever is not needed: unknown
-// fields, nulls, values of another type, texts of any length. What it does need are whole JSON and a list named nodes;
-// an answer without them is an error, because half a list must never be taken for a whole one.
+// decodePage reads a list of nodes, one row at a time, and passes each to take. It accepts unknown fields, nulls,
+// values of another type, and texts of any length. It returns an error unless the JSON is complete and has a list named
+// nodes: half a list must never count as a whole one.
 func decodePage(r io.Reader, take func(Node) error) (p page, err error) {
-	in := newDocument(r)
+	d := newDocument(r)
 	found := false
-	in.expect(json.Delim('{'))
-	for in.more() {
-		switch in.token() {
+	d.expect(json.Delim('{'))
+	for d.more() {
+		switch d.token() {
 		case "nodes":
 			found = true
-			in.expect(json.Delim('['))
-			for in.more() {
-				if n := in.node(); in.err == nil {
+			d.expect(json.Delim('['))
+			for d.more() {
+				if n := d.node(); d.err == nil {
 					p.rows++
-					in.err = take(n)
+					d.err = take(n)
 				}
 			}
-			in.expect(json.Delim(']'))
+			d.expect(json.Delim(']'))
 		case "next":
 			var next any
-			in.value(&next)
+			d.value(&next)
 			text, _ := next.(string)
 			p.more = text != ""
 		default:
-			in.value(&struct{}{})
+			d.value(&struct{}{})
 		}
 	}
-	in.expect(json.Delim('}'))
-	if in.end(); in.err == nil && !found {
-		in.err = errors.New("no list named nodes")
+	d.expect(json.Delim('}'))
+	if d.end(); d.err == nil && !found {
+		d.err = errors.New("no list named nodes")
 	}
-	if in.err != nil {
-		return page{}, in.err
+	if d.err != nil {
+		return page{}, d.err
 	}
 	return p, nil
 }
 
 // decodeNode reads a single node.
 func decodeNode(r io.Reader) (Node, error) {
-	in := newDocument(r)
-	n := in.node()
-	in.end()
-	return n, in.err
+	d := newDocument(r)
+	n := d.node()
+	d.end()
+	return n, d.err
 }
 
-// document is JSON that is read value by value. Each value is in memory as a whole, so it is bounded. After an error
-// nothing more is read.
+// document reads JSON value by value. Each value is in memory as a whole, so its length is bounded. After an error, all
+// methods do nothing.
 type document struct {
 	dec  *json.Decoder
-	left *io.LimitedReader // of one value
+	left *io.LimitedReader // bounds one value
 	err  error
-	row  nodeRow // one for all, which spares memory
+	row  nodeRow // the last row; one for all saves memory
 }
 
 func newDocument(r io.Reader) *document {
@@ -76,68 +76,68 @@ func newDocument(r io.Reader) *document {
 	return &document{dec: json.NewDecoder(left), left: left}
 }
 
-// more reports whether a list or an object goes on.
-func (in *document) more() bool {
-	in.left.N = maxValueBytes
-	return in.err == nil && in.dec.More()
+// more reports whether the list or the object has another value.
+func (d *document) more() bool {
+	d.left.N = maxValueBytes
+	return d.err == nil && d.dec.More()
 }
 
-// token takes one token.
-func (in *document) token() json.Token {
-	if in.err != nil {
+// token reads one token.
+func (d *document) token() json.Token {
+	if d.err != nil {
 		return nil
 	}
-	in.left.N = maxValueBytes
-	t, err := in.dec.Token()
-	in.fail(err)
+	d.left.N = maxValueBytes
+	t, err := d.dec.Token()
+	d.fail(err)
 	return t
 }
 
-// expect takes one delimiter.
-func (in *document) expect(want json.Delim) {
-	if t := in.token(); in.err == nil && t != want {
-		in.err = fmt.Errorf("no %v where one must be", want)
+// expect reads one token, which must be want.
+func (d *document) expect(want json.Delim) {
+	if t := d.token(); d.err == nil && t != want {
+		d.err = fmt.Errorf("%v is missing", want)
 	}
 }
 
-// value takes a value as far as it has the types of v.
-func (in *document) value(v any) {
-	if in.err != nil {
+// value reads a value into v, without the parts whose types differ.
+func (d *document) value(v any) {
+	if d.err != nil {
 		return
 	}
-	in.left.N = maxValueBytes
-	err := in.dec.Decode(v)
+	d.left.N = maxValueBytes
+	err := d.dec.Decode(v)
 	if _, other := errors.AsType[*json.UnmarshalTypeError](err); !other {
-		in.fail(err)
+		d.fail(err)
 	}
 }
 
-// end checks that nothing follows.
-func (in *document) end() {
-	if in.err != nil {
+// end checks that the document ends here.
+func (d *document) end() {
+	if d.err != nil {
 		return
 	}
-	if _, err := in.dec.Token(); err == nil {
-		in.err = errors.New("something follows the JSON")
+	if _, err := d.dec.Token(); err == nil {
+		d.err = errors.New("more text follows the JSON")
 	} else if !errors.Is(err, io.EOF) {
-		in.err = err
+		d.err = err
 	}
 }
 
-// fail keeps an error, and names that of an answer that stops too early by what it means.
-func (in *document) fail(err error) {
+// fail keeps err, or the error that it means.
+func (d *document) fail(err error) {
 	switch {
 	case err == nil:
-	case in.left.N <= 0:
-		in.err = fmt.Errorf("one value is longer than %d bytes", maxValueBytes)
+	case d.left.N <= 0:
+		d.err = fmt.Errorf("one value is longer than %d bytes", maxValueBytes)
 	case errors.Is(err, io.EOF):
-		in.err = io.ErrUnexpectedEOF
+		d.err = io.ErrUnexpectedEOF
 	default:
-		in.err = err
+		d.err = err
 	}
 }
 
-// nodeRow is a node as Ironic writes it. Of a value of another type nothing is kept.
+// nodeRow is a node as Ironic writes it.
 type nodeRow struct {
 	UUID         string `json:"uuid"`
 	Name         string `json:"name"`
@@ -157,14 +157,14 @@ type nodeRow struct {
 	} `json:"driver_internal_info"`
 }
 
-// node takes a row and returns what the throttle keeps of it. A row that names no node is an error: somebody is there,
-// and we cannot tell who.
-func (in *document) node() Node {
-	in.row = nodeRow{}
-	in.value(&in.row)
-	r := &in.row
-	if in.err == nil && (len(r.UUID) > maxKeyLen || strings.TrimSpace(r.UUID) == "") {
-		in.err = errors.New("a row names no node")
+// node reads a row and returns what the throttle keeps of it. A row without a UUID is an error: a node may be at work,
+// and nobody knows which.
+func (d *document) node() Node {
+	d.row = nodeRow{}
+	d.value(&d.row)
+	r := &d.row
+	if d.err == nil && (len(r.UUID) > maxKeyLen || strings.TrimSpace(r.UUID) == "") {
+		d.err = errors.New("a row names no node")
 	}
 	n := Node{
 		UUID: kept(r.UUID, maxKeyLen), Name: kept(r.Name, maxTextLen),
@@ -180,11 +180,11 @@ func (in *document) node() Node {
 	return n
 }
 
-// kept is a text cut to at most limit bytes, with a blank for every character that cannot be printed: names, groups
-// and errors end up in logs, in terminals and in metrics, where such a one would do something.
+// kept returns text, cut to at most limit bytes, with a blank for each unprintable character: texts of Ironic end up in
+// logs, terminals and metrics, where control characters have effects.
 func kept(text string, limit int) string {
 	if len(text) > limit {
-		text = strings.Clone(cut(text, limit)) // lets go of the rest
+		text = strings.Clone(cut(text, limit)) // frees the memory of the rest
 	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -194,5 +194,5 @@ func kept(text string, limit int) string {
 	}, text)
 }
 
-// shared is a text to keep that other rows have as well: it is in memory once.
+// shared returns text as kept does. Equal texts are in memory once.
 func shared(text string) string { return unique.Make(kept(text, maxTextLen)).Value() }

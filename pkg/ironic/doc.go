@@ -1,7 +1,7 @@
-// Package ironic speaks to OpenStack Ironic, and only reads.
+// Package ironic reads OpenStack Ironic.
 //
-// It holds Ironic's words (provision states, targets, the Node as far as we use it), a Client on gophercloud that pages
-// and filters the way a real Ironic needs it, and the Poller, which shows a View one Observation after another.
+// It has Ironic's words (provision states, targets, the fields of a node that the throttle uses), a Client on
+// gophercloud that pages and filters as a real Ironic needs it, and the Poller, which gives a View its Observations.
 //
-// What a real Ironic does is in docs/dev/reference/ironic.md, what the throttle makes of it in docs/behaviour.md.
+// docs/dev/reference/ironic.md says what a real Ironic does, docs/behaviour.md how the throttle reacts.
 package ironic

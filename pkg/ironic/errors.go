@@ -20,15 +20,15 @@ type Cause string
 
 // The causes.
 const (
-	CauseUnreachable  Cause = "unreachable"       // no answer: network, TLS, time
-	CauseUnauthorized Cause = "unauthorized"      // 401, 403: our credentials
+	CauseUnreachable  Cause = "unreachable"       // no answer: network, TLS, timeout
+	CauseUnauthorized Cause = "unauthorized"      // 401, 403: the credentials
 	CauseVersion      Cause = "wrong version"     // 406, or an Ironic that is too old
 	CauseServer       Cause = "server error"      // 5xx: Ironic itself, its database
 	CauseRefused      Cause = "refused"           // any other status
-	CauseAnswer       Cause = "unreadable answer" // torn, too long, not Ironic's JSON
+	CauseAnswer       Cause = "unreadable answer" // cut off, too long, or not Ironic's JSON
 )
 
-// CauseOf returns the class of an error that the client or the Poller returned; "" for nil.
+// CauseOf returns the class of an error that the Client or the Poller returned; "" for nil.
 func CauseOf(err error) Cause {
 	if err == nil {
 		return ""
@@ -39,13 +39,13 @@ func CauseOf(err error) Cause {
 	return CauseUnreachable
 }
 
-// RequestError says how a request to Ironic failed. Its text has neither credentials nor more than a line of Ironic's.
+// RequestError says how a request to Ironic failed. Its text has no credentials, and at most one line of Ironic's text.
 type RequestError struct {
 	Cause  Cause
-	What   string // of the request, e.g. "GET /v1/nodes?provision_state=deploying"
-	Status int    // of HTTP; 0 when there was no answer
-	Fault  string // Ironic's own explanation, cut to one line; "" when it gave none
-	Err    error  // the cause below; nil when Status says it all
+	What   string // the request, e.g. "GET /v1/nodes?provision_state=deploying"
+	Status int    // the HTTP status; 0: there was no answer
+	Fault  string // Ironic's explanation, cut to one line; "": it gave none
+	Err    error  // the error below; nil: Status says it all
 }
 
 // Error implements error.
@@ -57,7 +57,7 @@ func (e *RequestError) Error() string {
 	if e.Fault != "" {
 		text += ": " + e.Fault
 	}
-	if e.Err != nil { // net/http repeats what it cannot read
+	if e.Err != nil { // its text may repeat what Ironic sent
 		text += ": " + Line(e.Err.Error(), maxFaultLen)
 	}
 	return text
@@ -66,14 +66,14 @@ func (e *RequestError) Error() string {
 // Unwrap returns Err.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// answerError is the failure of reading a good status' body.
+// answerError returns the error of reading the body of a 200.
 func answerError(what string, err error) *RequestError {
 	if already, ok := errors.AsType[*RequestError](err); ok {
 		return already
 	}
 	cause := CauseAnswer
 	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, context.Canceled) {
-		cause = CauseUnreachable // the connection broke, or the time was over
+		cause = CauseUnreachable // the connection broke, or the request timed out
 	}
 	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		err = fmt.Errorf("the answer is longer than %d bytes", long.Limit)
@@ -81,7 +81,7 @@ func answerError(what string, err error) *RequestError {
 	return &RequestError{Cause: cause, What: what, Err: err}
 }
 
-// requestError gives an error of gophercloud its class.
+// requestError returns an error of gophercloud with its class.
 func requestError(what string, err error) *RequestError {
 	if code, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
 		return &RequestError{Cause: causeOfStatus(code.Actual), What: what, Status: code.Actual, Fault: fault(code.Body)}
@@ -105,25 +105,25 @@ func causeOfStatus(status int) Cause {
 	return CauseRefused
 }
 
-// fault finds the explanation in the body of an error. Ironic has three forms: error_message with JSON inside a string
-// (faultstring), the same for routing and versions (description), and http_basic's {"error":{"message":…}}. A body in
-// no such form explains nothing.
+// fault returns the explanation in the body of an error, "" if it has none of Ironic's three forms: error_message with
+// JSON inside a string (faultstring), the same for routing and versions (description), and http_basic's
+// {"error":{"message":…}}.
 func fault(body []byte) string {
-	var said map[string]any
-	_ = json.Unmarshal(body, &said)
-	return explanation(said)
+	var object map[string]any
+	_ = json.Unmarshal(body, &object)
+	return explanation(object)
 }
 
-func explanation(said any) string {
-	switch said := said.(type) {
+func explanation(value any) string {
+	switch value := value.(type) {
 	case string:
-		if !strings.HasPrefix(strings.TrimSpace(said), "{") {
-			return Line(said, maxFaultLen)
+		if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+			return Line(value, maxFaultLen)
 		}
-		return fault([]byte(said))
+		return fault([]byte(value))
 	case map[string]any:
 		for _, name := range []string{"error_message", "error", "faultstring", "description", "message", "title"} {
-			if text := explanation(said[name]); text != "" {
+			if text := explanation(value[name]); text != "" {
 				return text
 			}
 		}
@@ -131,11 +131,11 @@ func explanation(said any) string {
 	return ""
 }
 
-// Line is a text of somebody else's as it may be shown in a log, an error or an answer: on one line, without what
-// cannot be printed, and of at most limit bytes. Where some of it is missing at the end, it ends in an ellipsis.
+// Line returns a foreign text as a log, an error or an answer may show it: on one line, without unprintable characters,
+// and in at most limit bytes. If Line cuts the end off, the text ends in an ellipsis.
 func Line(s string, limit int) string {
 	const more = "…"
-	long := len(s) > 4*limit // so much white space is folded; the rest is not even read
+	long := len(s) > 4*limit // Line reads no more than that, even if it is white space
 	s = strings.ToValidUTF8(cut(s, 4*limit), "?")
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }), " ")
 	if long || len(s) > limit {

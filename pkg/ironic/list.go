@@ -12,11 +12,11 @@ import (
 	"unique"
 )
 
-// PageOfChanges is how many nodes a poll asks for that changed last.
+// PageOfChanges is how many of the nodes that changed last a poll asks for.
 const PageOfChanges = 100
 
-// List returns all nodes in one provision state, in Ironic's order, over as many pages as it takes. Any failure is a
-// failure of the whole list: a part of it is never returned.
+// List returns all nodes in one provision state, in Ironic's order, over as many pages as it takes. With an error it
+// returns none of them.
 func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 	filter := "provision_state=" + url.PathEscape(string(state)) + "&limit=" + strconv.Itoa(pageLimit) + "&"
 	return twice(ctx, c, func(v *version) (nodes []Node, err error) {
@@ -26,7 +26,7 @@ func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 			}
 		}()
 		_, err = c.pages(ctx, v, filter, c.fields, func(n Node) error {
-			if n.State == "" { // unreadable; it is in this list because of its state
+			if n.State == "" { // not readable, but it is the state of this list
 				n.State = state
 			}
 			nodes = append(nodes, n)
@@ -36,9 +36,9 @@ func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 	})
 }
 
-// Catalog lists all nodes there are. Any failure, and a row without a usable uuid, fails the list.
+// Catalog returns all nodes. It fails as a whole, also if a row has no usable UUID.
 //
-// No limit is asked for, so that each page is as long as Ironic makes it: that is how PageLimit is learned.
+// It asks for no limit, so that Ironic's own limit ends each page: that is the PageLimit.
 func (c *Client) Catalog(ctx context.Context) (*Catalog, error) {
 	return twice(ctx, c, func(v *version) (*Catalog, error) {
 		var held atomic.Int64
@@ -55,10 +55,10 @@ func (c *Client) Catalog(ctx context.Context) (*Catalog, error) {
 }
 
 // Newest returns up to PageOfChanges nodes whose provision state changed last, the newest first, in one request, and
-// whether these are all that there are. Nodes that never changed come last (SQLite, MySQL) or first (PostgreSQL).
+// whether these are all nodes. Nodes that never changed come last (SQLite, MySQL) or first (PostgreSQL).
 //
-// State changes, heartbeats and aborts move a node to the front; edits of a node, maintenance and creation do not; a
-// deleted node falls out (docs/dev/reference/ironic.md).
+// State changes, heartbeats and aborts move a node to the front; edits of a node, maintenance and creation do not
+// (docs/dev/reference/ironic.md).
 func (c *Client) Newest(ctx context.Context) (nodes []Node, all bool, err error) {
 	nodes, err = twice(ctx, c, func(v *version) (nodes []Node, err error) {
 		query := "sort_key=provision_updated_at&sort_dir=desc&limit=" + strconv.Itoa(PageOfChanges) + "&"
@@ -74,8 +74,8 @@ func (c *Client) Newest(ctx context.Context) (nodes []Node, all bool, err error)
 	return nodes, all && err == nil, err
 }
 
-// twice reads a list, and once more from its start if that fails: its marker may have gone, or the database may have
-// been locked for a moment. Nothing is read while no version can be agreed.
+// twice reads a list, and once more from its start if that fails: the node of the marker may have gone, or the database
+// was locked for a moment.
 func twice[T any](ctx context.Context, c *Client, read func(*version) (T, error)) (list T, err error) {
 	var none T
 	for range 2 {
@@ -93,11 +93,11 @@ func twice[T any](ctx context.Context, c *Client, read func(*version) (T, error)
 	return none, err
 }
 
-// pages reads a list page by page until the last one. It returns the number of rows at which Ironic ends a page of its
-// own accord (its max_limit), as this list has met it, and 0 when it has not.
+// pages reads a list page by page. It returns the number of rows after which Ironic itself ended a page (its
+// max_limit), 0 if it did not.
 //
-// The pages are ours to turn. gophercloud's pager expects nodes_links and stops after the first page, Ironic's own
-// next link forgets the filter; so each page is asked for with the filter and the last uuid as marker.
+// gophercloud's pager expects nodes_links and stops after the first page, and Ironic's next link forgets the filter. So
+// pages asks for each page itself, with the filter and the last UUID as marker.
 func (c *Client) pages(
 	ctx context.Context, v *version, filter, fields string, take func(Node) error,
 ) (most int, err error) {
@@ -116,12 +116,12 @@ func (c *Client) pages(
 			return 0, err
 		case p.more:
 			most = p.rows
-		case p.rows < pageLimit: // else a next link may be missing
+		case p.rows < pageLimit: // a full page may lack its next link
 			return most, nil
 		}
 		if last == marker {
 			c.list.errors.Add(1)
-			return 0, answerError(request{path: "nodes?" + query}.what(), errors.New("a page that goes on brings no new node"))
+			return 0, answerError(request{path: "nodes?" + query}.what(), errors.New("a page with a next link has no new node"))
 		}
 		marker = last
 	}

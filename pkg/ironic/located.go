@@ -7,21 +7,20 @@ import (
 	"net"
 )
 
-// Access is where Ironic is and how it is spoken to, as somebody says who knows it at each moment.
+// Access says where Ironic is now, and how to connect to it.
 type Access struct {
 	Address string // host:port
 	TLS     bool
-	// User and Password are our credentials; both or none. None: those in Settings.AuthRootDir.
+	// User and Password are the credentials, both or none. None: those in Settings.AuthRootDir count.
 	User, Password string
-	// CA are the certificates that are trusted; nil: those of Settings.CACertFile.
+	// CA has the certificates to trust; nil: those of Settings.CACertFile.
 	CA       *x509.CertPool
-	Insecure bool // any certificate is taken
+	Insecure bool // trust any server certificate
 }
 
-// dialLocated asks Settings.Locate before each connection where it leads and whom to trust. Host and scheme of a URL
-// say nothing then, so that they may change while requests are made. Without an answer nothing is sent, as if nobody
-// were there. Connections are tied to that answer: each request asks for its own credentials, and new ones are not for
-// whom an old connection leads to.
+// dialLocated asks Settings.Locate before each connection where it leads and what to trust. Host and scheme of the URL
+// do not count, so that Ironic may move while requests are made. If Locate fails, so does the connection. It is tied to
+// the answer of Locate: new credentials must not go to an old address.
 func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
 		access, err := d.settings.Locate(ctx)
@@ -40,8 +39,8 @@ func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (
 	}
 }
 
-// tiedConn takes nothing to send once Ironic is elsewhere, or another authority is trusted, than when it was dialled. A
-// Transport then makes another connection for a request of which nothing was sent, if it can send its body again.
+// tiedConn sends no more once Ironic has another address, or other certificates are trusted, than when it was dialled.
+// For a request of which nothing was sent, a Transport then makes another connection, if it can send the body again.
 type tiedConn struct {
 	net.Conn
 
@@ -53,7 +52,7 @@ func (c *tiedConn) Write(p []byte) (int, error) {
 	now, err := c.locate(context.Background())
 	was := c.peer
 	if err == nil && (now.Address != was.Address || now.TLS != was.TLS || now.Insecure != was.Insecure || !now.CA.Equal(was.CA)) {
-		err = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
+		err = errors.New("ironic has another address, or other certificates are trusted, since this connection was made")
 	}
 	if err != nil {
 		return 0, err

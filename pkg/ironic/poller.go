@@ -13,39 +13,39 @@ import (
 type Source interface {
 	// Newest returns the nodes that changed last, and whether these are all nodes.
 	Newest(ctx context.Context) (nodes []Node, all bool, err error)
-	// Flow lists the states whose lists are read, in the order of reading: whole, or of busy nodes alone.
+	// Flow returns the states whose lists a poll reads, in that order. whole: with failed, service and hold states.
 	Flow(ctx context.Context, whole bool) ([]State, error)
 	// List returns all nodes in one state, or an error.
 	List(ctx context.Context, state State) ([]Node, error)
-	// Node fetches one node by UUID or name; false when there is none.
+	// Node fetches one node by UUID or name; false if there is none.
 	Node(ctx context.Context, key string) (Node, bool, error)
 }
 
-// PollerOptions tune a Poller; the zero value of each field is usable.
+// PollerOptions are the settings of a Poller; the zero value of each field is valid.
 type PollerOptions struct {
-	Interval time.Duration // the pause between two polls, 0 means 5 s
-	Timeout  time.Duration // bounds one poll with all its requests, 0 means 60 s
-	AtOnce   int           // requests of one poll that are on their way at the same time, 0 means 4
+	Interval time.Duration // the pause between two polls; 0: 5 s
+	Timeout  time.Duration // bounds one poll with all its requests; 0: 60 s
+	AtOnce   int           // how many requests a poll sends at once; 0: 4
 
-	Now func() time.Time // nil means time.Now
-	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil means no spread.
+	Now func() time.Time // nil: time.Now
+	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil: they are all equal.
 	Jitter func() float64
-	Log    *slog.Logger // hears of changes, never of single polls; nil is silence
+	Log    *slog.Logger // gets a line when Ironic stops or starts to answer; nil: none
 }
 
-// Poller shows a View what Ironic does, one complete Observation after another. Make one with NewPoller. PollOnce and
-// Run must not run at the same time.
+// Poller gives a View what Ironic shows, one complete Observation after another. Make one with NewPoller. Do not call
+// PollOnce while Run runs.
 type Poller struct {
 	source Source
 	view   View
 	opts   PollerOptions
 	resync Resync
 
-	interval, timeout atomic.Int64  // in force, nanoseconds
-	paced             chan struct{} // has one when they changed: Run polls at once
+	interval, timeout atomic.Int64  // in nanoseconds
+	paced             chan struct{} // full when interval has changed: Run polls at once
 }
 
-// NewPoller makes a Poller; none of the options may be negative.
+// NewPoller returns a Poller. It returns an error if Interval or Timeout is negative.
 func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	if opts.Interval < 0 || opts.Timeout < 0 {
 		return nil, fmt.Errorf("interval: %v, timeout: %v: both must be positive", opts.Interval, opts.Timeout)
@@ -66,8 +66,8 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	return p, nil
 }
 
-// Pace changes Interval and Timeout, which must be positive. Where Interval changes, Run polls at once: the view would
-// be stale by a shorter one before the pause of a longer one is over. It is safe while Run polls.
+// Pace changes Interval and Timeout, which must be positive. If Interval changes, Run polls at once, as the old pause
+// may be so long that the view becomes stale. It is safe for concurrent use.
 func (p *Poller) Pace(interval, timeout time.Duration) {
 	p.timeout.Store(int64(timeout))
 	if p.interval.Swap(int64(interval)) == int64(interval) {
@@ -79,9 +79,9 @@ func (p *Poller) Pace(interval, timeout time.Duration) {
 	}
 }
 
-// PollOnce polls Ironic once: a mark, the nodes that changed last, where Resync says so the lists, then the nodes that
-// the View wants fetched. If the first two were answered the View observes it all; if not, PollFailed gets the error,
-// and the View observes nothing of the poll. PollOnce returns the same error.
+// PollOnce polls Ironic once: it reads the nodes that changed last, the lists if they are due, and the nodes that the
+// View wants fetched, and passes all to View.Observe. If the first two fail, it passes the error to View.PollFailed
+// instead, and returns it.
 func (p *Poller) PollOnce(ctx context.Context) error {
 	timeout := time.Duration(p.timeout.Load())
 	poll, cancel := context.WithTimeout(ctx, timeout)
@@ -100,7 +100,7 @@ func (p *Poller) PollOnce(ctx context.Context) error {
 	return nil
 }
 
-// read reads the newest changes, and the lists where they are due.
+// read reads the nodes that changed last, and the lists if they are due.
 func (p *Poller) read(ctx context.Context) (Observation, error) {
 	begun := p.opts.Now()
 	observed := Observation{Mark: p.view.Begin(begun)}

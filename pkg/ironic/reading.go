@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readLists reads the lists of flow and puts what they and page, which was read before, show together, each node once.
-// The states of one kind of work are read one after the other, as nodes pass through them, and the last observation of
-// a node is the truest; different kinds side by side, for a node comes from one to another only through an idle state
-// and a new request.
+// readLists reads the lists of flow, and returns the nodes that they and page, which was read before, show: each node
+// once, as last shown. It reads the states of one kind of work one after the other, as nodes pass through them, and
+// different kinds side by side, as a node passes from one to another only through an idle state and a new request.
 func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]Node, error) {
 	rows := rowsOf(flow)
 	shown := make([][]Node, len(rows))
@@ -40,7 +39,7 @@ func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]No
 		return nil, err
 	}
 	var nodes []Node
-	at := make(map[string]int) // uuid → index in nodes
+	at := make(map[string]int) // the index in nodes, by UUID
 	for _, n := range append(page, slices.Concat(shown...)...) {
 		if i, known := at[n.UUID]; known {
 			nodes[i] = n
@@ -51,7 +50,7 @@ func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]No
 	return nodes, nil
 }
 
-// rowsOf are the states of flow by kind of work. Cleaning follows a deletion by itself.
+// rowsOf returns the states of flow by kind of work. Deletion and cleaning are one, as Ironic goes on by itself.
 func rowsOf(flow []State) (rows [][]State) {
 	at := make(map[Work]int)
 	for _, state := range flow {
@@ -69,8 +68,8 @@ func rowsOf(flow []State) (rows [][]State) {
 	return rows
 }
 
-// fetch reads single nodes, each with a mark of its own, and returns those that were answered within one pause: the
-// poll grows older meanwhile.
+// fetch fetches nodes one by one, each with its own mark, and returns the answers that came within one pause, as the
+// rest of the poll grows old meanwhile.
 func (p *Poller) fetch(ctx context.Context, keys []string) []NodeObservation {
 	ctx, cancel := context.WithTimeout(ctx, max(time.Duration(p.interval.Load()), minFetchTimeout))
 	defer cancel()
@@ -91,7 +90,7 @@ func (p *Poller) fetch(ctx context.Context, keys []string) []NodeObservation {
 			return nil
 		})
 	}
-	_ = reads.Wait() // none fails it
+	_ = reads.Wait() // no read returns an error
 	slices.SortFunc(answered, func(a, b NodeObservation) int { return cmp.Compare(a.Mark.Seq, b.Mark.Seq) })
 	return answered
 }

@@ -2,26 +2,24 @@ package ironic
 
 import "time"
 
-// resyncEvery is how long the lists of the busy states are not read while the newest changes show all that happens; where nothing
-// happens, twice as long.
+// resyncEvery is how often a poll reads the lists of the busy states, though the newest changes showed all changes.
 const resyncEvery = time.Minute
 
-// Resync says what a poll reads beyond the page of the nodes that changed last. The zero value is that of a Poller
-// that has read nothing. It is pure; Poller has one, and so have models of it.
+// Resync decides which lists a poll reads beside the page of the nodes that changed last. The zero value is that of a
+// Poller that has read nothing. It has no clock, so that simulations of a Poller can use it too.
 type Resync struct {
-	at     time.Time // of the poll that read the lists last; zero: none since the start or a failure
-	newest string    // stamp of the newest change in the poll before
-	listed string    // … of the poll that read the lists last
+	at     time.Time // when the last poll that read lists began; zero: there is none since the start or a failure
+	newest string    // the newest provision_updated_at of the poll before
+	listed string    // the newest provision_updated_at of the last poll that read lists
 }
 
-// Failed notes that a poll was not completed.
+// Failed notes that a poll did not complete.
 func (r *Resync) Failed() { *r = Resync{} }
 
-// Due reports whether the poll that began at now and has read page, the newest change first, must read the lists of
-// the busy states too, listed, and those of failed, service and hold states, whole: the first one, one after a
-// failure, and where somebody wants it. One a minute, and one whose page does not reach back to the poll before, reads
-// the lists of the busy states; where nothing has changed since, one in two minutes does. A page of all nodes there are
-// makes all that needless.
+// Due decides for the poll that began at now and has read page, the newest change first. listed: it has to read the
+// lists of the busy states, once a minute, or in two minutes without a change, and if page does not reach back to the
+// poll before. whole: it has to read all lists, as the first poll, after a failure, and if wanted. all: page has all
+// nodes, so no list is needed.
 func (r *Resync) Due(now time.Time, page []Node, all, wanted bool) (listed, whole bool) {
 	whole = wanted || r.at.IsZero()
 	reached := reaches(page, r.newest)
@@ -40,16 +38,16 @@ func (r *Resync) Due(now time.Time, page []Node, all, wanted bool) (listed, whol
 	return listed && !all, whole && !all
 }
 
-// reaches reports whether a page shows every change since the one with that stamp. A change in the same second as the
-// last row may be missing, as MySQL keeps whole seconds. A database that sorts nodes that never changed first shows
-// none.
+// reaches reports whether page shows every change since newest. It must reach back to before newest, as MySQL keeps
+// whole seconds, and a change in the second of the last row may be missing. PostgreSQL sorts nodes that never changed
+// first, so that the page may show no change at all.
 func reaches(page []Node, newest string) bool {
 	if len(page) == 0 || page[0].ProvisionUpdatedAt == "" {
 		return false
 	}
 	last := page[len(page)-1].ProvisionUpdatedAt
 	if last == "" {
-		return true // all that ever changed
+		return true // the page has all nodes that ever changed
 	}
 	oldest, err := time.Parse(time.RFC3339, last)
 	before, errBefore := time.Parse(time.RFC3339, newest)

@@ -11,51 +11,51 @@ import (
 	"time"
 )
 
-// Where BMO reads files unless another path is set.
+// The paths where BMO reads files by default.
 const (
 	DefaultAuthRootDir = "/opt/metal3/auth"
 	DefaultCACertFile  = "/opt/metal3/certs/ca/tls.crt"
 )
 
-// Settings say where Ironic is and how to reach it: the values of BMO's own variables, named beside each field, and
-// read as BMO reads them. A file that does not exist is a file that was not set.
+// Settings say where Ironic is and how to reach it: the values of BMO's variables, named at each field, as BMO reads
+// them. A file that does not exist counts as not set.
 type Settings struct {
-	Endpoint string // IRONIC_ENDPOINT: a URL, with or without /v1, and possibly with user:password in it; required
+	Endpoint string // IRONIC_ENDPOINT: a URL, with or without /v1, perhaps with user:password; required
 
-	// METAL3_AUTH_ROOT_DIR holds ironic/username and ironic/password. Where the directory ironic is missing, no
-	// credentials are sent unless the Endpoint has some.
+	// METAL3_AUTH_ROOT_DIR holds ironic/username and ironic/password. If there is no directory ironic, the credentials of
+	// the Endpoint count.
 	AuthRootDir string
-	CACertFile  string // IRONIC_CACERT_FILE: the only authorities that are trusted; where it is missing, the system's
-	Insecure    bool   // IRONIC_INSECURE: any server certificate is taken
-	MinTLS      uint16 // least version of TLS, as crypto/tls has it; 0 means 1.2
-	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are our own certificate: both, or none.
+	CACertFile  string // IRONIC_CACERT_FILE: the only authorities to trust; if it does not exist, the system's
+	Insecure    bool   // IRONIC_INSECURE: trust any server certificate
+	MinTLS      uint16 // the lowest version of TLS, a constant of crypto/tls; 0: 1.2
+	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are the client's certificate: both, or none.
 	ClientCertFile       string
 	ClientPrivateKeyFile string
-	ClientTimeout        time.Duration // IRONIC_CLIENT_TIMEOUT bounds one request with its answer; 0 means 30 s
+	ClientTimeout        time.Duration // IRONIC_CLIENT_TIMEOUT bounds one request with its answer; 0: 30 s
 
-	// Locate, where set, is asked before each request and each connection for what AuthRootDir, CACertFile, Insecure, and
-	// the Endpoint say otherwise. With an error nothing is sent. It must be safe for concurrent use.
+	// Locate, if set, is called before each request and each connection, and its answer replaces Endpoint, AuthRootDir,
+	// CACertFile and Insecure. If it returns an error, nothing is sent. It must be safe for concurrent use.
 	Locate func(ctx context.Context) (Access, error)
 
-	CountExtras bool // the service and hold states are asked for too, where this Ironic knows them
+	CountExtras bool // read the lists of service and hold states too, if Ironic knows them
 
 	Transport http.RoundTripper // replaces the network, and with it all TLS settings
-	Log       *slog.Logger      // gets the few lines that the client has to say; nil is silence
+	Log       *slog.Logger      // gets the few lines of the client; nil: none
 }
 
-// Base is Ironic's URL without /v1, without a slash at its end, and without credentials.
+// Base returns Ironic's URL without /v1, without a slash at its end, and without credentials.
 func (s Settings) Base() (*url.URL, error) {
 	base, _, err := s.endpoint()
 	return base, err
 }
 
-// endpoint is Base and the credentials that stood in the Endpoint.
+// endpoint returns Base and the credentials in the Endpoint.
 func (s Settings) endpoint() (base *url.URL, inURL credentials, err error) {
 	if s.Endpoint == "" {
 		return nil, inURL, errors.New("IRONIC_ENDPOINT: is not set")
 	}
 	u, err := url.Parse(s.Endpoint)
-	if err != nil { // which quotes the URL, and so a password
+	if err != nil { // its text quotes the URL, and so a password
 		return nil, inURL, errors.New("IRONIC_ENDPOINT: is not a URL")
 	}
 	inURL.user = u.User.Username()

@@ -1,6 +1,6 @@
 package ironic
 
-// State is a provision_state, spelled as Ironic spells it.
+// State is a provision state, in Ironic's spelling.
 type State string
 
 // The provision states.
@@ -51,17 +51,17 @@ const (
 	WorkService  Work = "service"
 )
 
-// part is what a state is in its work.
+// part says what a provision state is to its work.
 type part int
 
 const (
-	busy   part = iota + 1 // a state of work: it can occupy a slot
-	extra                  // a busy one that is counted only when asked for: those of newer Ironics
-	failed                 // where Ironic leaves a node whose work failed; adoption and verification are no such work
+	busy   part = iota + 1 // the node is at work: its host may need a slot
+	extra                  // the node is in service or on hold, which counts as work only on request
+	failed                 // the work has failed
 )
 
-// works are the states of work. since is the API version 1.n that first knows a state, where not all do; asking an older one
-// for it is a 400.
+// works has the provision states of work. since: API 1.since is the first that knows the state; an older one answers a
+// request for it with 400.
 var works = map[State]struct {
 	work  Work
 	part  part
@@ -91,28 +91,27 @@ var works = map[State]struct {
 	Error:          {WorkDelete, failed, 0},
 }
 
-// Busy reports whether s is a state of work, which can occupy a slot: exact strings.
+// Busy reports whether s is a state of work.
 func (s State) Busy() bool { return works[s].part == busy }
 
-// Extra reports whether s is a busy state that is counted only when asked for: the service and hold states of newer
-// Ironics. A host that holds a slot keeps it through them.
+// Extra reports whether s is one of the service and hold states of newer Ironics, which count as work only on request.
+// A host that holds a slot keeps it through them.
 func (s State) Extra() bool { return works[s].part == extra }
 
-// Failed reports whether s is where Ironic leaves a node whose work failed.
+// Failed reports whether s is the state of a node whose work has failed.
 func (s State) Failed() bool { return works[s].part == failed }
 
-// Work is the kind of work that a node in state s is at, waits in the middle of, or has failed at; "" for all other
-// states.
+// Work returns the kind of work of a node in state s that is at work, on hold, or has failed; "" for other states.
 func (s State) Work() Work { return works[s].work }
 
-// FailedBefore lists the states of a node that failed before it had an instance.
+// FailedBefore returns the states of nodes whose work failed before they had an instance.
 func FailedBefore() []State { return []State{InspectFailed, CleanFailed, DeployFailed} }
 
-// BusyStates lists the busy states in flow order.
+// BusyStates returns the busy states in flow order.
 func BusyStates() []State { return PollOrder(false, false) }
 
-// PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met
-// again further down. One that steps back from waiting to working is among the newest changes of the next poll.
+// PollOrder returns the states whose lists a poll reads, in flow order: a node that moves on meanwhile is in a later
+// list. A node that moves back from a wait state is among the newest changes of the next poll.
 func PollOrder(extras, whole bool) []State {
 	order := []State{
 		Deleting, Cleaning, CleanWait, Inspecting, InspectWait,
@@ -127,5 +126,5 @@ func PollOrder(extras, whole bool) []State {
 	return order
 }
 
-// Since is the lowest API minor version (1.x) that knows s; 0: every Ironic does.
+// Since returns n if API 1.n is the first that knows s; 0: all supported versions do.
 func (s State) Since() int { return works[s].since }

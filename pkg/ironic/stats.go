@@ -8,16 +8,15 @@ type Tally struct {
 	Errors   uint64 // a 404 for a single node is an answer, not an error
 }
 
-// Stats counts what the client has asked Ironic since it was made. Nothing else in this program sends Ironic a request
-// of its own, so that a number which stands still proves that none was sent.
+// Stats counts the requests of a Client since NewClient.
 type Stats struct {
-	List    Tally // pages
-	Node    Tally // single nodes
-	Newest  Tally // what changed last
+	List    Tally // pages of lists
+	Node    Tally // fetches of single nodes
+	Newest  Tally // pages of the nodes that changed last
 	Version Tally // GET /v1
 }
 
-// Requests is the sum over all kinds.
+// Requests returns the sum over all kinds.
 func (s Stats) Requests() uint64 {
 	return s.List.Requests + s.Node.Requests + s.Newest.Requests + s.Version.Requests
 }
@@ -26,7 +25,7 @@ type tally struct{ requests, errors atomic.Uint64 }
 
 func (t *tally) read() Tally { return Tally{Requests: t.requests.Load(), Errors: t.errors.Load()} }
 
-// Stats returns what was asked so far.
+// Stats returns the counts so far.
 func (c *Client) Stats() Stats {
 	return Stats{List: c.list.read(), Node: c.node.read(), Newest: c.newest.read(), Version: c.versions.read()}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Target is what PUT /v1/nodes/<id>/states/provision asks Ironic for.
+// Target is the target of a PUT /v1/nodes/<id>/states/provision.
 type Target string
 
 // The targets.
@@ -28,7 +28,7 @@ const (
 	TargetUnhold   Target = "unhold"
 )
 
-// starts says what each target starts; those that are missing start no work which could occupy a slot.
+// starts says what each target starts; the others start no work that needs a slot.
 var starts = map[Target]struct {
 	state State
 	op    api.Op
@@ -46,11 +46,11 @@ var starts = map[Target]struct {
 	TargetService:  {Servicing, api.OpService},
 }
 
-// Starts returns the first busy state that t leads to, and false for a target that starts nothing.
+// Starts returns the first busy state that t leads to, and false if t starts no work.
 func (t Target) Starts() (State, bool) {
 	first, ok := starts[t]
 	return first.state, ok
 }
 
-// Op maps t on the operation that the decision speaks of; none for a target that starts nothing.
+// Op returns the operation of the API that t belongs to, api.OpNone if t starts no work.
 func (t Target) Op() api.Op { return cmp.Or(starts[t].op, api.OpNone) }

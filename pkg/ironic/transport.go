@@ -15,8 +15,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// NewTransport returns the network as the Settings want it, or the Transport that they bring: an *http.Transport unless
-// that is another one. An error names the variable or the file. Several of them share nothing.
+// NewTransport returns s.Transport if it is set, else a new *http.Transport with the TLS settings of s. An error names
+// the variable or the file.
 func NewTransport(s Settings) (http.RoundTripper, error) {
 	if s.Transport != nil {
 		return s.Transport, nil
@@ -39,7 +39,7 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	if s.Locate != nil {
-		t.Proxy = nil // there is none on the way to a Service
+		t.Proxy = nil // Locate returns the address of a Service, which no proxy knows
 		t.DialContext, t.DialTLSContext = d.dialLocated(false), d.dialLocated(true)
 	}
 	return t, nil
@@ -52,7 +52,7 @@ type dialer struct {
 	plain    net.Dialer
 }
 
-// dialTLS trusts to.CA; where that is nil it reads the CA file, which may have been renewed. Connections are kept.
+// dialTLS connects to to.Address. It trusts to.CA or, if that is nil, the CA file, which it reads each time.
 func (d dialer) dialTLS(ctx context.Context, to Access) (_ net.Conn, err error) {
 	conf := d.conf.Clone()
 	conf.InsecureSkipVerify = conf.InsecureSkipVerify || to.Insecure
@@ -66,9 +66,10 @@ func (d dialer) dialTLS(ctx context.Context, to Access) (_ net.Conn, err error) 
 	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, "tcp", to.Address)
 }
 
-// tlsConfig reads the certificates once, so that a broken one is an error at the start; both are read again later.
+// tlsConfig reads the certificates, so that a broken one is an error at the start; each connection reads them again.
 func tlsConfig(s Settings) (*tls.Config, error) {
-	conf := &tls.Config{MinVersion: max(tls.VersionTLS12, s.MinTLS), InsecureSkipVerify: s.Insecure} //nolint:gosec // IRONIC_INSECURE asks for it
+	conf := &tls.Config{MinVersion: max(tls.VersionTLS12, s.MinTLS)}
+	conf.InsecureSkipVerify = s.Insecure //nolint:gosec // IRONIC_INSECURE asks for it
 	var err error
 	if conf.RootCAs, err = authorities(s); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func tlsConfig(s Settings) (*tls.Config, error) {
 	return conf, clientCertificate(conf, s)
 }
 
-// authorities reads whom we trust to sign Ironic's certificate; nil means the system's, because there is no CA file.
+// authorities reads the CA file; nil: it does not exist, and the system's authorities count.
 func authorities(s Settings) (*x509.CertPool, error) {
 	if s.CACertFile == "" {
 		return nil, nil
@@ -99,7 +100,7 @@ func authorities(s Settings) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// clientCertificate puts our certificate into conf, when there is one.
+// clientCertificate puts the client's certificate into conf, if there is one.
 func clientCertificate(conf *tls.Config, s Settings) error {
 	_, certErr := os.Stat(s.ClientCertFile)
 	_, keyErr := os.Stat(s.ClientPrivateKeyFile)
@@ -113,11 +114,12 @@ func clientCertificate(conf *tls.Config, s Settings) error {
 	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := plainfile.KeyPair(s.ClientCertFile, s.ClientPrivateKeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("IRONIC_CLIENT_CERT_FILE %s, IRONIC_CLIENT_PRIVATE_KEY_FILE %s: %w", s.ClientCertFile, s.ClientPrivateKeyFile, err)
+			return nil, fmt.Errorf("IRONIC_CLIENT_CERT_FILE %s, IRONIC_CLIENT_PRIVATE_KEY_FILE %s: %w",
+				s.ClientCertFile, s.ClientPrivateKeyFile, err)
 		}
 		return &pair, nil
 	}
-	conf.GetClientCertificate = load // at each handshake, so that it can be renewed
+	conf.GetClientCertificate = load // at each handshake, as somebody may renew the files
 	_, err := load(nil)
 	return err
 }

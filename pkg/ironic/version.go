@@ -10,21 +10,21 @@ import (
 
 // The API versions that matter, as the n of 1.n (docs/dev/reference/ironic.md).
 const (
-	minorNeeded   = 61 // all fields of a Node, and nearly all states; every supported Ironic has it
-	minorChildren = 83 // from here on lists leave out nodes with a parent unless asked not to
-	minorHolds    = 85
-	minorService  = 87
+	minorNeeded   = 61 // has all fields of Node and nearly all states; every supported Ironic has it
+	minorChildren = 83 // the first whose lists leave out nodes with a parent, unless include_children is set
+	minorHolds    = 85 // the first with hold states
+	minorService  = 87 // the first with service states
 )
 
-// version is what was agreed with Ironic: API 1.minor, out of what it offers.
+// version is the agreed version, API 1.minor.
 type version struct {
 	minor   int
 	name    string // as Ironic writes it, e.g. 1.61
-	highest int    // that it offers: 1.highest
-	maximum string // the same as Ironic wrote it
+	highest int    // Ironic offers at most 1.highest
+	maximum string // the same, as Ironic writes it
 }
 
-// choose agrees on the version: as new as is of use, and no newer. h is of an answer of Ironic.
+// choose returns the version to use: the lowest that has all that the Client uses. h are the headers of an answer.
 func choose(h http.Header, extras bool) (*version, error) {
 	minimum, maximum := h.Get(headerMinimum), h.Get(headerMaximum)
 	lowest, okMin := minorOf(minimum)
@@ -47,12 +47,12 @@ func choose(h http.Header, extras bool) (*version, error) {
 	return &version{minor: minor, name: "1." + strconv.Itoa(minor), highest: highest, maximum: maximum}, nil
 }
 
-// flow is PollOrder without the states that this Ironic does not know, whatever version we speak.
+// flow returns PollOrder without the states that this Ironic does not know.
 func (v *version) flow(extras, whole bool) []State {
 	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.highest < s.Since() })
 }
 
-// The headers in which each answer of Ironic tells its versions.
+// The headers of each answer that say which versions Ironic offers.
 const (
 	headerMinimum = "X-Openstack-Ironic-Api-Minimum-Version"
 	headerMaximum = "X-Openstack-Ironic-Api-Maximum-Version"
