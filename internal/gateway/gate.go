@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -124,7 +125,12 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 		return false
 	case !found:
 		// An Ironic that does not have the node answers the client itself, to a read that can start nothing.
-		if g.admit(f.wait, w, r, ident, true) {
+		switch {
+		case !g.admit(f.wait, w, r, ident, true):
+		case strings.HasSuffix(ident, ".json"):
+			fault(w, http.StatusBadRequest, client, fmt.Sprintf("node %q: Ironic cuts .json off in some paths only; "+
+				"write the node's name without it, or its UUID", ident))
+		default:
 			g.notNow(w, r, api.ReasonStarting,
 				"the throttle did not find this node in Ironic, and its client does: it is new, or its name is")
 		}

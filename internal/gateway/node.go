@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -20,9 +19,6 @@ func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found boo
 	node, found, err := g.o.Ironic.Node(ctx, key)
 	if err != nil {
 		return who, false, err
-	}
-	if found && !strings.EqualFold(node.UUID, key) && !strings.EqualFold(node.Name, key) {
-		return who, false, fmt.Errorf("asked for %q, Ironic gave %s, called %q", key, node.UUID, node.Name)
 	}
 	g.o.Decider.ObserveNode(g.o.Now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {

@@ -98,7 +98,9 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	err = c.get(ctx, request{
 		tally: &c.node, version: v, path: "nodes/" + url.PathEscape(key) + "?fields=" + c.fields,
 	}, func(_ http.Header, body io.Reader) error {
-		n, err = decodeNode(body)
+		if n, err = decodeNode(body); err == nil && !strings.EqualFold(n.UUID, key) && !strings.EqualFold(n.Name, key) {
+			return errOther
+		}
 		return err
 	})
 	switch {
@@ -113,9 +115,11 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 // impossible reports whether Ironic refused key because no node can have that name: it has a space, or is a word of
 // Ironic's URLs, such as "detail".
 func impossible(key string, err error) bool {
-	return !uuidForm.MatchString(key) &&
-		(isStatus(err, http.StatusBadRequest) || isStatus(err, http.StatusMethodNotAllowed))
+	return !uuidForm.MatchString(key) && (isStatus(err, http.StatusBadRequest) ||
+		isStatus(err, http.StatusMethodNotAllowed) || errors.Is(err, errOther))
 }
+
+var errOther = errors.New("it shows another node") // as Ironic does with "host" for "host.json"
 
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 

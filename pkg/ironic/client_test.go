@@ -54,7 +54,15 @@ func TestANameThatNoNodeCanBearIsNotFound(t *testing.T) {
 			t.Errorf("%d to a UUID is no error", status)
 		}
 	}
-	c := client(t, says(func() *http.Response { return refusal(http.StatusNotFound, "no") }))
+	c := client(t, newFake(t, 0, node(someUUID, ironic.Active)))
+	if _, ok, err := c.Node(t.Context(), "ns~"+someUUID+".json"); ok || err != nil {
+		t.Errorf("another node, whose name is shorter: got %v, %v; want not found", ok, err)
+	}
+	c = client(t, text(`{"uuid": "9`+someUUID[1:]+`", "provision_state": "active"}`))
+	if _, _, err := c.Node(t.Context(), someUUID); err == nil {
+		t.Error("another node for a UUID is no error")
+	}
+	c = client(t, says(func() *http.Response { return refusal(http.StatusNotFound, "no") }))
 	if _, ok, err := c.Node(t.Context(), someUUID); ok || err != nil || c.Stats().Node.Errors > 0 {
 		t.Errorf("a node that is gone: %v, %v, %d errors", ok, err, c.Stats().Node.Errors)
 	}
@@ -222,22 +230,22 @@ func TestCredentialsAreNotRepeated(t *testing.T) {
 
 func TestRedirectsStayWithinTheSameIronic(t *testing.T) {
 	for to, ok := range map[string]bool{
-		"http://ironic.test:6385/v1/nodes/other?fields=uuid": true,
-		"http://elsewhere.test:6385/v1/nodes/a":              false,
-		"https://ironic.test/v1/nodes/other?fields=uuid":     true,
-		"https://elsewhere.test/v1/nodes/other?fields=uuid":  false,
-		"/v1/nodes/a": false, // for ever
+		"http://ironic.test:6385/v1/nodes/other?fields=uuid,name": true,
+		"http://elsewhere.test:6385/v1/nodes/ns~other":            false,
+		"https://ironic.test/v1/nodes/other?fields=uuid,name":     true,
+		"https://elsewhere.test/v1/nodes/other?fields=uuid,name":  false,
+		"/v1/nodes/ns~other": false, // for ever
 	} {
 		f := newFake(t, 0, node("other", ironic.Deploying))
 		f.before = func(_ int, r *http.Request) (*http.Response, error) {
-			if r.URL.Path != "/v1/nodes/a" {
+			if r.URL.Path != "/v1/nodes/ns~other" {
 				return nil, nil
 			}
 			resp := refusal(http.StatusFound, "over there")
 			resp.Header.Set("Location", to)
 			return resp, nil
 		}
-		if _, found, err := client(t, f).Node(t.Context(), "a"); found != ok || (err == nil) != ok {
+		if _, found, err := client(t, f).Node(t.Context(), "ns~other"); found != ok || (err == nil) != ok {
 			t.Errorf("to %s: found %v, %v", to, found, err)
 		}
 		if len(f.log) > 5 {

@@ -154,7 +154,7 @@ func TestDecodeCaptures(t *testing.T) {
 		"71-v29-node-full":      {UUID: "9b49c330-5e1d-4e90-8a3b-47485fd5dcb0", Name: "metal3~host-0001", State: ironic.Enroll, BootInterface: "ipxe"},
 		"44-get-node-deploying": {UUID: "566b2f1f-6ca4-4a94-b479-73eca8e1d508", Name: "metal3~host-0910", State: ironic.Deploying, TargetState: ironic.Active, ProvisionUpdatedAt: "2026-11-21T13:16:41.020851+00:00", Locked: true, BootInterface: "fake"},
 	} {
-		got, _, err := client(t, text(body(t, name))).Node(t.Context(), "a")
+		got, _, err := client(t, text(body(t, name))).Node(t.Context(), want.UUID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
