@@ -48,6 +48,12 @@ var consequences = []situation{
 		ironic b available; ask b provision => granted
 		ironic a deploying; +5s poll; ironic a active; +5s poll => a:success
 		ask a deprovision; +1s ask c deprovision => full queue=a,c`},
+	{"hosts without a conductor group are one, where others have one", "limit=1", `
+		ask a provision; ironic r available group=rack; ask r provision => full
+		ironic a deploying; +5s poll; ironic a active; +5s poll; ask r provision => granted
+		ironic h1..h3 deploying agent; +5s poll; ironic h1..h3 deploy_failed error=x; +5s poll => group:default:OPEN
+		ironic c available; ask c provision; poll; ask c provision => breaker-open
+		ask r provision               => held-slot`},
 	{"nobody is blamed for an abort", "holdoff=1h breaker=2", `
 		ironic h1..h3 cleaning agent; +5s poll
 		ironic h1..h3 clean_failed error=Cleaning_aborted_as_node_is_in_maintenance_mode; +1m poll => quiet
@@ -150,6 +156,10 @@ var forwards = []situation{
 		ironic a available; put p a active; sent p; broken p => 1/1
 		+59s poll                     => 1/1
 		+1s poll                      => 0/1 a:expired`},
+	{"a PUT by name, whose node turns out to be known under another one", "limit=1", `
+		ironic c cleaning called=x; poll; ironic c available called=c; put p c active name => granted 1/1
+		+5s poll                      => 1/1
+		sent p; answered p 409        => 0/1`},
 	{"what is called twice is done once", "limit=2", `
 		put p a active; put q b active => granted 2/2
 		unsent p; answered p 202; sent p; unsent p => 1/2

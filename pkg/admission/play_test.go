@@ -18,6 +18,7 @@ import (
 //	says:a_slot    its sentence has this in it; hides:a has not
 //	a:waiting      how a host stands, as why says
 //	queue=a,b      who waits, in this order; stopped=1: how many a failure stops, parked=1: how many ask no more or so
+//	holding=b:1    tenants in the queue, and how many slots each holds
 //	a:failed       the controller told this during the line; quiet: nothing
 type situation struct{ name, settings, lines string }
 
@@ -62,6 +63,8 @@ func (s *stage) is(word, result string) bool {
 		return value == s.queue()
 	case key == "parked":
 		return value == fmt.Sprint(s.QueueOf(s.now, api.QueueQuery{Limit: 0}).Pools[0].Silent)
+	case key == "holding":
+		return value == s.holding()
 	case key == "stopped":
 		return value == fmt.Sprint(status.Turns.Stopped)
 	case host == "says":
@@ -92,6 +95,14 @@ func (s *stage) queue() string {
 		}
 	}
 	return strings.Join(hosts, ",")
+}
+
+func (s *stage) holding() string {
+	var tenants []string
+	for _, t := range s.QueueOf(s.now, api.QueueQuery{Limit: 0}).Pools[0].Tenants {
+		tenants = append(tenants, fmt.Sprintf("%s:%d", t.Tenant, t.Holding))
+	}
+	return strings.Join(tenants, ",")
 }
 
 // Who is in the way of whom: the first rule that applies answers. Each row is about a reason, and about those after it
@@ -127,8 +138,10 @@ var reasons = []situation{
 		start; ask a provision       => starting wait=60
 		poll; +1m poll; ask a provision => hold`},
 	{"a breaker stops a part, and Ironic has not shown the host", "group:rack=1", `
-		trip group:rack; ask a provision => starting says:Ironic_has_not_shown_this_host_yet
-		+5s ironic a available; poll; ask a provision => granted`},
+		trip group:rack => says:check_the_spelling
+		ask a provision => starting says:Ironic_has_not_shown_this_host_yet
+		+5s ironic a available; poll; ask a provision => granted
+		ironic r available group=rack; ask r provision; poll; reset group:rack; trip group:rack => says:is_OPEN hides:spelling`},
 	{"a hold, though its group is paused and the breaker open", "holdoff=1h maxfailed=0", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +50s poll
 		trip ironic; ask a provision => hold a:stopped says:holds_release_metal3/a
@@ -174,6 +187,9 @@ var reasons = []situation{
 		ask b provision; ask c provision; ask f3 provision errors=3 => full
 		ironic h1..h3 deploying; +5s poll; ironic h1 active; +5s poll; ask f3 provision errors=3 => failing-cap
 		ask b provision              => granted`},
+	{"no slot is free, and a dry run is behind all that wait", "limit=2", `
+		ask a provision; ask beta/x provision => granted
+		ask b provision; ask c provision; ask d provision dry => full pos=3 holding=metal3:1,beta:1`},
 	{"others are first", "limit=1", `
 		ask a provision              => granted
 		ask b provision; +1s ask c provision => full pos=2

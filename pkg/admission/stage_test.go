@@ -215,7 +215,8 @@ func (s *stage) other(verb string, words []string) (string, error) {
 	case "away", "leads":
 		s.away = verb == "away"
 	case "trip":
-		_, err := s.TripBreaker(s.now, words[0], 0)
+		answer, err := s.TripBreaker(s.now, words[0], 0)
+		s.last.Message = answer.Message
 		return "", err
 	case "reset":
 		_, err := s.ResetBreaker(s.now, words[0])

@@ -20,6 +20,8 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		"growth: NaN":          func(c *holdoff.Config) { c.Growth = math.NaN() },
 		"growth cap: -1s":      func(c *holdoff.Config) { c.GrowthCap = -time.Second },
 		`hosts: "a"`:           func(c *holdoff.Config) { c.Hosts = map[string]time.Duration{"a": 1} },
+		`hosts: "/a"`:          func(c *holdoff.Config) { c.Hosts = map[string]time.Duration{"/a": 1} },
+		`hosts: "a/"`:          func(c *holdoff.Config) { c.Hosts = map[string]time.Duration{"a/": 1} },
 		`hosts: "a/b/c"`:       func(c *holdoff.Config) { c.Hosts = map[string]time.Duration{"a/b/c": 1} },
 		`hosts: "a~b/c"`:       func(c *holdoff.Config) { c.Hosts = map[string]time.Duration{"a~b/c": 1} },
 		"hosts: a/b=-1ns must": func(c *holdoff.Config) { c.Hosts = map[string]time.Duration{"a/b": -1} },

@@ -70,8 +70,8 @@ func (r Record) check() error {
 		return fmt.Errorf("version: %d is below %d", r.Version, RecordVersion)
 	case r.UUID == "":
 		return errors.New("uuid: must be set")
-	case slices.ContainsFunc(r.Episodes, func(e EpisodeRecord) bool { return e.ID == "" || e.Failures < 0 }):
-		return errors.New("episodes: each must have an id, and failures of 0 or more")
+	case slices.ContainsFunc(r.Episodes, func(e EpisodeRecord) bool { return e.ID == "" || e.Failures < 1 }):
+		return errors.New("episodes: each must have an id, and failures of 1 or more")
 	}
 	return nil
 }

@@ -159,7 +159,7 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 func TestRecordsThatNobodyWroteAreRefused(t *testing.T) {
 	for line, fault := range map[string]string{
 		"": "JSON", "[]": "unmarshal", `{"uuid":"a"}`: "version", `{"version":1}`: "uuid",
-		`{"version":1,"uuid":"a","episodes":[{"failures":1}]}`: "episodes", `{"version":1,"uuid":"a","episodes":[{"id":"e","failures":-1}]}`: "episodes",
+		`{"version":1,"uuid":"a","episodes":[{"failures":1}]}`: "episodes", `{"version":1,"uuid":"a","episodes":[{"id":"e","failures":0}]}`: "episodes",
 		`{"version":1,"uuid":"` + strings.Repeat("a", holdoff.MaxLine) + `"}`: "longer",
 	} {
 		if r, err := holdoff.ParseRecord([]byte(line)); err == nil || !strings.Contains(err.Error(), fault) {

@@ -125,6 +125,9 @@ var names = []life{
 		ironic a available called=z; ironic b available called=a
 		+1s send w a; come w; +1s send w b; come w; ask a provision name => granted
 		ask b provision uuid => held`},
+	{name: "Ironic's name stays when an ask says another one", lines: `
+		ironic a available; +1s send w a; come w; ask b provision uuid=a => granted
+		ask a provision name => held`},
 	{name: "the node is deleted and created again under the name that got the yes", lines: `
 		ironic a available; +1s send w a; come w; ask a provision name => granted
 		ironic a gone; ironic b cleaning called=a; +5s poll => b:working 1/2 hosts=1

@@ -74,6 +74,7 @@ func TestTargetIsReadFromEverySource(t *testing.T) {
 		{name: "two types", kind: "application/json\ntext/plain", body: `{"target":"abort"}`},
 		{name: "a type that goes no further", kind: typeJSON, body: `{"target":"abort"}`, connection: "Content-Type"},
 		{name: "a packed body", kind: typeJSON, body: `{"target":"abort"}`, coded: "gzip"},
+		{name: "a packed body, and a target in the path", path: "abort", kind: typeJSON, body: `{"target":"abort"}`, coded: "gzip"},
 		{name: "an empty packing", kind: typeJSON, body: `{"target":"abort"}`, coded: " "},
 		{name: "a form that is too long", kind: typeForm, body: "target=abort&x=" + strings.Repeat("y", 1<<20)},
 	} {
