@@ -26,12 +26,8 @@ func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// vacancy answers GET /v1/isready. Whoever names a host there would take a yes for its own, and no slot would be held.
+// vacancy answers GET /v1/isready.
 func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
-	if query := r.URL.RawQuery; query != "" {
-		writeBadRequest(w, &api.FieldError{Field: "query", Value: query, Rule: "must be empty: POST asks for a host"})
-		return
-	}
 	if s.decides(w, r) {
 		writeJSON(w, http.StatusOK, s.opts.Decider.Vacancy(s.opts.Now()))
 	}
@@ -39,9 +35,13 @@ func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
 
 // decides reports whether the decision is to answer an ask; else it has answered. This process has to lead, but not in
 // mode observe: there the answer is yes, so that work goes on without Lease and API server. A leader lets an ask wait a
-// little for the first complete poll. An asker that is gone by then gets no yes, which would hold a slot for nothing.
+// little for the first complete poll. An asker that is gone by then gets no yes, which would hold a slot for nothing. A
+// query is refused: a GET that names a host would get a yes for which no slot is held, and a POST is no dry run by it.
 func (s *Server) decides(w http.ResponseWriter, r *http.Request) bool {
-	switch leads := s.opts.Leading(); {
+	switch leads, query := s.opts.Leading(), r.URL.RawQuery; {
+	case query != "":
+		writeBadRequest(w, &api.FieldError{Field: "query", Value: query, Rule: "must be empty: the body of a POST says all"})
+		return false
 	case !leads && !s.opts.Observe():
 		s.notLeading(w)
 		return false

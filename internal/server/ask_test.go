@@ -104,6 +104,7 @@ func TestBadAsksAre4xxAndNeverDecided(t *testing.T) {
 	}
 	h := made(t, seen()).api
 	isError(t, send(t, h, http.MethodGet, "/v1/isready?op=provision&name=a", ""), http.StatusBadRequest, "query")
+	isError(t, send(t, h, http.MethodPost, "/v1/isready?dryRun=true", goodAsk, jsonType...), http.StatusBadRequest, "query")
 	for _, kind := range []string{"text/plain", ""} {
 		isError(t, send(t, h, http.MethodPost, "/v1/isready", goodAsk, "Content-Type", kind), 415, "")
 	}

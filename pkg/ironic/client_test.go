@@ -54,15 +54,14 @@ func TestANameThatNoNodeCanBearIsNotFound(t *testing.T) {
 			t.Errorf("%d to a UUID is no error", status)
 		}
 	}
-	c := client(t, newFake(t, 0, node(someUUID, ironic.Active)))
-	if _, ok, err := c.Node(t.Context(), "ns~"+someUUID+".json"); ok || err != nil {
+	if _, ok, err := client(t, newFake(t, 0, node(someUUID, ironic.Active))).Node(t.Context(), "ns~"+someUUID+".json"); ok || err != nil {
 		t.Errorf("another node, whose name is shorter: got %v, %v; want not found", ok, err)
 	}
-	c = client(t, text(`{"uuid": "9`+someUUID[1:]+`", "provision_state": "active"}`))
-	if _, _, err := c.Node(t.Context(), someUUID); err == nil {
+	other := text(`{"uuid": "9` + someUUID[1:] + `", "provision_state": "active"}`)
+	if _, _, err := client(t, other).Node(t.Context(), someUUID); err == nil {
 		t.Error("another node for a UUID is no error")
 	}
-	c = client(t, says(func() *http.Response { return refusal(http.StatusNotFound, "no") }))
+	c := client(t, says(func() *http.Response { return refusal(http.StatusNotFound, "no") }))
 	if _, ok, err := c.Node(t.Context(), someUUID); ok || err != nil || c.Stats().Node.Errors > 0 {
 		t.Errorf("a node that is gone: %v, %v, %d errors", ok, err, c.Stats().Node.Errors)
 	}
