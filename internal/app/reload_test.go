@@ -65,9 +65,9 @@ func TestHotReload(t *testing.T) {
 		s.expect(1, "level=WARN", "BMO_CONCURRENCY", "is greater than the limit")
 		demand("maxConcurrentProvisioningHosts: 1\npollInterval: 1m\nlogLevel: error", "1", "")
 		s.pass(time.Minute)
-		before := s.app.client.Stats().Requests()
+		before := s.app.client.Stats().Newest.Requests
 		s.pass(5 * time.Minute)
-		if asked := s.app.client.Stats().Requests() - before; asked < 4 || asked > 20 || level.Level() != slog.LevelError {
+		if asked := s.app.client.Stats().Newest.Requests - before; asked < 4 || asked > 20 || level.Level() != slog.LevelError {
 			t.Errorf("Ironic was asked %d times in 5 minutes; level %v", asked, level.Level())
 		}
 	})

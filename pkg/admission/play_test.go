@@ -187,6 +187,11 @@ var reasons = []situation{
 		ask b provision; ask c provision; ask f3 provision errors=3 => full
 		ironic h1..h3 deploying; +5s poll; ironic h1 active; +5s poll; ask f3 provision errors=3 => failing-cap
 		ask b provision              => granted`},
+	{"a failing host that was found at work is one of those that hold as many as they may", "limit=4", `
+		ask h1..h4 provision          => granted
+		ask f1 provision errors=3     => full
+		ironic f1 deploying agent; ironic h1..h3 deploying; +5s poll => 5/4
+		ask b1..b3 provision; ask f2 provision errors=3; ironic h1..h3 active; +5s poll; ask f2 provision errors=3 => failing-cap`},
 	{"no slot is free, and a dry run is behind all that wait", "limit=2", `
 		ask a provision; ask beta/x provision => granted
 		ask b provision; ask c provision; ask d provision dry => full pos=3 holding=metal3:1,beta:1`},

@@ -16,11 +16,6 @@ type Stats struct {
 	Version Tally // GET /v1
 }
 
-// Requests returns the sum over all kinds.
-func (s Stats) Requests() uint64 {
-	return s.List.Requests + s.Node.Requests + s.Newest.Requests + s.Version.Requests
-}
-
 type tally struct{ requests, errors atomic.Uint64 }
 
 func (t *tally) read() Tally { return Tally{Requests: t.requests.Load(), Errors: t.errors.Load()} }
