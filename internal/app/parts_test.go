@@ -18,6 +18,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // One part that fails ends all; who does not end is named beside it, in time.
@@ -89,9 +90,10 @@ func (pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv6loopback, Port: 8
 func TestWhatIsAskedAtTheEndIsAnswered(t *testing.T) {
 	server := newAPIServer()
 	state := filepath.Join(t.TempDir(), "state")
+	lab := fakeironic.NodeSpec{UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab", State: ironic.Available}
 	synctest.Test(t, func(t *testing.T) {
 		text, _, err := store.Pack(store.Value{Records: []holdoff.Record{{
-			Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab",
+			Version: holdoff.RecordVersion, UUID: lab.UUID, Name: lab.Name,
 			Episodes: []holdoff.EpisodeRecord{{
 				ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now(),
 			}},
@@ -105,6 +107,11 @@ func TestWhatIsAskedAtTheEndIsAnswered(t *testing.T) {
 		listener := pipes{make(chan net.Conn), make(chan net.Conn)}
 		s := newStage(t, func(o *Options, fake *fakeironic.Server) {
 			inCluster(t, server)(o, fake)
+			fake.With(func(now time.Time, w *fakeironic.World) {
+				if _, err := w.CreateNode(now, lab); err != nil {
+					t.Fatal(err)
+				}
+			})
 			h := &o.Config.Holdoff
 			h.ConfigMap, h.File, h.Timeout = "", state, time.Hour
 		})

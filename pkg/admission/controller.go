@@ -72,6 +72,11 @@ func (c *Controller) newTerm(cfg Config, now time.Time) (t term, err error) {
 	if t.policy, err = newPolicy(c, cfg, now); err != nil {
 		return term{}, err
 	}
+	for _, e := range t.policy.book.View(now) {
+		if e.Held { // its conductor group counts it, and it may have an instance by now
+			t.ledger.Expect(slots.ID{UUID: e.UUID, Name: e.Name})
+		}
+	}
 	t.order = fairshare.New(cfg.Weights, t.ledger)
 	return t, nil
 }

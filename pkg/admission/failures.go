@@ -180,24 +180,23 @@ var holdKinds = map[ironic.Work]holdoff.Kind{
 // WorkEnded tells breakers and holds how the work of a node ended.
 func (f follow) WorkEnded(now time.Time, e slots.Ending) {
 	p, h := f.c.policy, e.Host
-	switch kind, ok := holdKinds[e.Work]; e.Result {
-	case slots.Gone:
+	kind, ok := holdKinds[e.Work]
+	switch active := e.State == ironic.Active; {
+	case e.Result == slots.Gone:
 		p.book.Gone(h.UUID)
 		if e.State != "" {
 			f.c.order.Leave(h) // a host whose node was never seen may wait for BMO to create it
 		}
 		return
-	case slots.Succeeded:
-		if ok || e.State == ironic.Active {
-			p.book.Succeeded(now, h.UUID, kind, e.State == ironic.Active)
-		}
-	case slots.Failed, slots.Found:
+	case active, e.Result == slots.Succeeded && ok:
+		p.book.Succeeded(now, h.UUID, kind, active)
+	case e.Result == slots.Failed, e.Result == slots.Found:
 		fresh := ok && p.failed(now, h, e, kind)
 		if e.Result == slots.Failed || fresh && p.book.Held(now, h.UUID) {
 			p.failure(now, e, fresh)
 		}
 	}
-	if e.Result != slots.Found { // nobody knows when that failure was
+	if e.Result != slots.Found { // nobody knows when that was
 		p.record(now, h, e)
 	}
 }

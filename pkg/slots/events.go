@@ -40,7 +40,7 @@ const (
 	Succeeded Result = "success"
 	Failed    Result = "failure"
 	Neutral   Result = "neutral" // somebody ended it, the fault is not the host's, or nobody knows how it ended
-	Found     Result = "found"   // the node had failed when it was first seen: nobody knows when
+	Found     Result = "found"   // the node had failed, or was active, when it was seen: nobody knows since when
 	Gone      Result = "gone"    // no work ended: the node has left Ironic
 )
 

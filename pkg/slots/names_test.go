@@ -16,7 +16,7 @@ var names = []life{
 	{name: "a deployment that is there already", change: total(1), lines: `
 		ironic b deploying agent; poll; ironic a active
 		ask a provision state=provisioned => full
-		+5s poll                          => quiet
+		+5s poll                          => a:-found
 		ask a provision                   => done
 		+14m poll; ask a provision        => done
 		+2m poll; ask a provision         => full`},

@@ -106,6 +106,14 @@ func (l *Ledger) depends(h *Host) bool {
 	return !h.busy || h.Seen.Seq < s.opSeq
 }
 
+// Expect adds a host of which only the ID is known, and puts its node on the list of nodes to fetch.
+func (l *Ledger) Expect(id ID) {
+	h := &Host{ID: id}
+	l.learn(h, id, false)
+	l.place(h)
+	l.Want(h)
+}
+
 // Want puts the node of h on the list of nodes to fetch.
 func (l *Ledger) Want(h *Host) {
 	if !h.wanted {

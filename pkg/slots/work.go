@@ -72,6 +72,8 @@ func (l *Ledger) followWork(h *Host, before *ironic.Node, known bool) (unseen bo
 			}
 			l.endBoot(h, &w.boot, booted)
 		}
+	case n.State == ironic.Active && (before == nil || before.State != ironic.Active):
+		e.Result = Found
 	case !n.State.Failed() || h.failed == last || !known && blameless(n):
 		return false
 	case !known:
@@ -146,7 +148,7 @@ func (l *Ledger) conclude(h *Host, e Ending) {
 	case e.Result == Failed:
 		h.Failures++
 		h.failedAt = e.Work
-	case e.Result == Succeeded && (e.State == ironic.Active || e.Work == h.failedAt):
+	case e.State == ironic.Active && e.Result != Neutral, e.Result == Succeeded && e.Work == h.failedAt:
 		h.Failures, h.failedAt = 0, ""
 	}
 	if e.Result == Succeeded && e.Work == ironic.WorkInspect {
