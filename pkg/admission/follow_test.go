@@ -110,7 +110,7 @@ var consequences = []situation{
 		ironic a available group=rack; ironic b available; ask a provision; ask b provision; poll
 		ask a provision               => short-circuit stopped=1
 		ask b provision               => granted
-		ironic h1 manageable; +61s poll; +5s poll; +1s poll => pool-rack:paused=false
+		ironic h1 gone; +61s poll; +5s poll; +5s poll => pool-rack:paused=false
 		ask a provision               => granted stopped=0`},
 	{"a hold outlives the term, and the book of it", "holdoff=1h", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll

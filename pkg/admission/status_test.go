@@ -120,6 +120,9 @@ func TestSettingsThatAreWrongAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.all("release a"); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("a host that has not failed was released: %v", err)
+	}
 	before := s.everything()
 	if _, err := s.all("limit 0"); err == nil {
 		t.Error("a limit of 0 was taken")

@@ -76,7 +76,7 @@ func TestARestartKeepsWhatWasSaved(t *testing.T) {
 			},
 			"is released": func(rt *rapid.T) { book.Release(now, host.Draw(rt, "host")) },
 			"asks": func(rt *rapid.T) {
-				book.Note(now, holdoff.Ask{UUID: host.Draw(rt, "host"), Op: api.OpProvision, Spec: rapid.SampledFrom([]string{"", "1", "2"}).Draw(rt, "spec")})
+				book.Note(now, holdoff.Ask{UUID: host.Draw(rt, "host"), Op: api.OpProvision, Spec: rapid.SampledFrom([]string{"", "k:1/b", "k:2/b"}).Draw(rt, "spec")})
 			},
 			"is gone":  func(rt *rapid.T) { book.Gone(host.Draw(rt, "host")) },
 			"tick":     func(*rapid.T) { book.Tick(now) },
@@ -111,6 +111,13 @@ func TestARestartKeepsWhatWasSaved(t *testing.T) {
 
 func TestWhatChangesDuringASaveStaysUnsaved(t *testing.T) {
 	d := newDesk(t, nil)
+	d.play("fails deployment 1 spec=k:a/b")
+	_, saved := d.book.Records(d.now)
+	d.play("ask provision spec=k:c/b -> free")
+	if d.book.Saved(saved); d.book.Unsaved() != 1 {
+		t.Fatal("a repair during the save of the failure is taken for saved")
+	}
+	d = newDesk(t, nil)
 	d.play("fails deployment 1")
 	_, revision := d.book.Records(d.now)
 	d.play("release -> true")

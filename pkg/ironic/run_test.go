@@ -84,8 +84,9 @@ func TestAnotherPaceHoldsAtOnce(t *testing.T) {
 		stop := running(t, p)
 		pass(10 * time.Second)
 		p.Pace(5*time.Second, time.Minute)
+		pass(time.Second)
 		p.Pace(5*time.Second, time.Minute)
-		pass(11 * time.Second)
+		pass(10 * time.Second)
 		stop()
 		if diff := cmp.Diff(seconds(0, 10, 15, 20), v.begins); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -39,6 +39,9 @@ var names = []life{
 		ask a inspect state=inspecting            => done
 		+45s poll; ask a inspect state=inspecting => done
 		+1s poll; ask a inspect state=inspecting  => granted`},
+	{name: "a node that was cleaned was not inspected by that", lines: `
+		ironic a cleaning agent; +5s poll; ironic a manageable; +5s poll; +45s poll
+		ask a inspect state=inspecting => granted`},
 	{name: "a manageable node was not inspected by that", lines: `
 		ironic a manageable; ask a inspect state=inspecting => granted
 		+5s poll; ask a inspect state=inspecting => held
