@@ -148,7 +148,7 @@ func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
 		s.says("host-2", api.ReasonGranted)
 		server.putOperator(object{})
 		s.pass(time.Minute)
-		s.warns("Ironic is asked as it was found before")
+		s.warns("the throttle goes on with the Ironic that it found before")
 		s.says("host-3", api.ReasonGranted)
 	})
 }

@@ -23,30 +23,30 @@ import (
 const (
 	reviewTimeout = 5 * time.Second // of one request to the API server
 
-	// How long an answer is believed: a right that is taken away ends within a minute, one that is given begins within ten
-	// seconds.
+	// How long the Checker keeps an answer: a right that somebody takes away ends within a minute, and a new one works
+	// within ten seconds.
 	yesFor, noFor = time.Minute, 10 * time.Second
 
 	maxToken = 8 << 10 // bytes
-	maxKept  = 1024    // of tokens and sources each; 8 times that of rights
+	maxKept  = 1024    // tokens that the Checker remembers, and as many sources; 8 times as many rights
 
-	// Reviews a second, and at once. Tokens that were good are no newcomers: who floods us with bad ones cannot keep them
-	// out. Several clients may share an address.
-	bySource, bySourceAtOnce = 2, 10 // of new tokens from one address
-	byAll, byAllAtOnce       = 50, 100
+	// TokenReviews of new tokens, a second and at once. Tokens that were good before are not bounded: a flood of bad ones
+	// cannot keep them out. Several clients may share an address.
+	bySource, bySourceAtOnce = 2, 10   // from one source
+	byAll, byAllAtOnce       = 50, 100 // from all sources
 )
 
-var errBusy = errors.New("the API server is spared: too many tokens that are new")
+var errBusy = errors.New("too many new tokens, so the API server was not asked")
 
-// Checker asks the API server who the holder of a bearer token is and what they may do, so that rights to our HTTP API are
-// given by RBAC like any others.
+// Checker asks the API server who holds a bearer token, and what that user may do. So RBAC gives rights to our HTTP API
+// like any others.
 //
 //	token ──> TokenReview ─────────> user, groups        (401 where there is none)
 //	user, verb, path ──> SubjectAccessReview ──> allowed (403 where not)
 //
-// Rights are those of non-resource URLs. Answers are kept for a while, within bounds; tokens are kept as their SHA-256 only
-// and never logged. Whatever cannot be found out is an error and not a yes. Make one with NewChecker. It is safe for
-// concurrent use and runs nothing in the background but requests, each within 5 s.
+// Rights are to non-resource URLs. The Checker keeps a bounded number of answers for a while. It keeps only the SHA-256
+// of a token, and never logs a token. If it cannot find out, it returns an error, not a yes. Make one with NewChecker.
+// It is safe for concurrent use, and runs nothing in the background but requests, each for at most 5 s.
 type Checker struct {
 	client  client.Client
 	log     *slog.Logger
@@ -62,8 +62,8 @@ type Checker struct {
 	sources *cache.LRUExpireCache // *rate.Limiter by address
 }
 
-// NewChecker returns a Checker. c is somebody who may create TokenReviews and SubjectAccessReviews (system:auth-delegator).
-// Nothing is sent yet.
+// NewChecker returns a Checker, and sends nothing yet. c must have the rights to create TokenReviews and
+// SubjectAccessReviews (system:auth-delegator).
 func NewChecker(c client.Client, log *slog.Logger) *Checker {
 	return &Checker{
 		client: c, log: log, trouble: logging.Rare{Gap: time.Minute}, all: rate.NewLimiter(byAll, byAllAtOnce),
@@ -72,9 +72,9 @@ func NewChecker(c client.Client, log *slog.Logger) *Checker {
 	}
 }
 
-// Check says who the holder of token is, "" for nobody, and whether they may do verb, such as get, on path, such as
-// /v1/status. from is the address that the token came from. An error means that nobody knows, and is a no: the API server did
-// not answer within 5 s, or too much would be asked of it.
+// Check returns the user who holds token, "" for nobody, and whether that user may do verb, such as get, on path, such
+// as /v1/status. from is the address of the client. An error means that the Checker cannot find out, and is a no: the
+// API server failed or did not answer within 5 s, or there are too many new tokens.
 func (c *Checker) Check(ctx context.Context, from netip.Addr, token, path, verb string) (user string, allowed bool, err error) {
 	if token == "" || len(token) > maxToken {
 		return "", false, nil
@@ -87,8 +87,8 @@ func (c *Checker) Check(ctx context.Context, from netip.Addr, token, path, verb 
 	return holder.Username, allowed, err
 }
 
-// sourceOf is what shares one bound: an IPv4 address, or the network of an IPv6 one, for whoever has one of its addresses
-// has all. What is no address is one source, too.
+// sourceOf names what shares one bound: an IPv4 address, or the /64 network of an IPv6 address, as whoever has one
+// address of it has all. Invalid addresses share one, too.
 func sourceOf(from netip.Addr) string {
 	if from = from.Unmap(); from.Is6() {
 		network, _ := from.Prefix(64)
@@ -97,7 +97,7 @@ func sourceOf(from netip.Addr) string {
 	return from.String()
 }
 
-// holder returns whose token it is, nil for nobody.
+// holder returns the user who holds token; nil: nobody.
 func (c *Checker) holder(ctx context.Context, token, source string) (*authenticationv1.UserInfo, error) {
 	key := sha256.Sum256([]byte(token))
 	flight := "token " + string(key[:]) + source
@@ -119,7 +119,7 @@ func (c *Checker) holder(ctx context.Context, token, source string) (*authentica
 	})
 }
 
-// may reports whether u may do verb on path. Rights are those of u as it is: with other groups it is somebody else.
+// may reports whether u may do verb on path. Its key has all of u: with other groups, the user has other rights.
 func (c *Checker) may(ctx context.Context, u *authenticationv1.UserInfo, path, verb string) (bool, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%q", []any{u.UID, u.Username, u.Groups, u.Extra, verb, path}))
 	return once(ctx, c, "right "+string(key[:]), c.rights, key, func(ctx context.Context) (bool, bool, error) {
@@ -149,7 +149,7 @@ func (c *Checker) limiter(source string) *rate.Limiter {
 	return l.(*rate.Limiter)
 }
 
-// once returns what kept has of key, else what ask finds out, for all who want the same at the same time.
+// once returns what kept has under key, else what ask finds out. Callers with the same flight share one call of ask.
 func once[T any](
 	ctx context.Context, c *Checker, flight string, kept *cache.LRUExpireCache, key any,
 	ask func(context.Context) (value T, yes bool, err error),
@@ -158,7 +158,7 @@ func once[T any](
 		return v.(T), nil
 	}
 	v, err, _ := c.flights.Do(flight, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout) // when one of them leaves, the others wait
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout) // others wait on if this caller ends
 		defer cancel()
 		v, yes, err := ask(ctx)
 		switch {
@@ -168,7 +168,7 @@ func once[T any](
 			kept.Add(key, v, noFor)
 		default:
 			if _, ok := c.trouble.Tell(time.Now()); ok {
-				c.log.Error("access: who asks cannot be found out, and is refused", "error", err)
+				c.log.Error("access: the throttle cannot find out who asks, and refuses the request", "error", err)
 			}
 		}
 		return v, err

@@ -20,18 +20,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// BMO names BMO's Deployment.
+// BMO finds Ironic, and how many workers BMO has, by BMO's Deployment.
 type BMO struct {
 	Client client.Client
-	// Deployment is NAME or NAMESPACE/NAME; without a namespace it is in Namespace, ours.
+	// Deployment is NAME or NAMESPACE/NAME; without a namespace it is in Namespace, the throttle's.
 	Deployment, Namespace string
-	// Own reports whether a URL leads to this throttle's gateway, and so not to Ironic.
+	// Own reports whether a URL is that of this throttle's gateway, and so not Ironic's.
 	Own func(endpoint string) bool
-	// HasCredentials and HasAuthority: we have files of our own, and BMO's Secrets are not read.
+	// HasCredentials and HasAuthority: the throttle has its own credentials or CA, and does not read those of BMO.
 	HasCredentials, HasAuthority bool
 }
 
-// Name is the Deployment's namespace and name.
+// Name returns NAMESPACE/NAME of the Deployment.
 func (b BMO) Name() string {
 	if strings.Contains(b.Deployment, "/") {
 		return b.Deployment
@@ -39,33 +39,34 @@ func (b BMO) Name() string {
 	return b.Namespace + "/" + b.Deployment
 }
 
-// container is BMO's.
+// container is BMO's container in its Deployment.
 type container struct {
 	corev1.Container
 
-	of     *appsv1.Deployment
-	reader reader
-	env    map[string]value // of the variables
+	deployment *appsv1.Deployment
+	reader     reader
+	env        map[string]value // those of variables that the container has
 }
 
-// value is what a variable has, and where that is written.
+// value is the text of a variable, and where the Deployment has it from.
 type value struct{ text, from string }
 
-// variables are those of BMO's container that are read.
+// variables are those of BMO's container that the throttle reads.
 var variables = []string{
 	"BMO_CONCURRENCY", "PROVISIONING_LIMIT",
 	"IRONIC_ENDPOINT", "IRONIC_NAME", "IRONIC_INSECURE", "METAL3_AUTH_ROOT_DIR", "IRONIC_CACERT_FILE",
 }
 
-// read reads the Deployment, and finds BMO among its containers: by the name that BMO's own manifests give it, else it is
-// the first one.
+// read reads the Deployment, and finds BMO's container: the one that has the name from BMO's own manifests, else the
+// first one.
 func (b BMO) read(ctx context.Context) (c container, err error) {
 	namespace, name, _ := strings.Cut(b.Name(), "/")
-	c.reader, c.of = reader{b.Client, namespace}, &appsv1.Deployment{}
-	if err := c.reader.get(ctx, "BMO's Deployment "+b.Name()+" (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT)", name, c.of); err != nil {
+	c.reader, c.deployment = reader{b.Client, namespace}, &appsv1.Deployment{}
+	what := "BMO's Deployment " + b.Name() + " (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT)"
+	if err := c.reader.get(ctx, what, name, c.deployment); err != nil {
 		return c, err
 	}
-	all := c.of.Spec.Template.Spec.Containers
+	all := c.deployment.Spec.Template.Spec.Containers
 	if len(all) == 0 {
 		return c, b.fault(errors.New("it has no container"))
 	}
@@ -78,8 +79,8 @@ func (b BMO) read(ctx context.Context) (c container, err error) {
 
 func (b BMO) fault(err error) error { return fmt.Errorf("BMO's Deployment %s: %w", b.Name(), err) }
 
-// readVariables finds the variables as the kubelet does: env goes before envFrom, the later before the earlier. ConfigMaps
-// are read for them, Secrets never are. An IRONIC_ENDPOINT that is our own stands before the one that is meant.
+// readVariables finds the variables as the kubelet does: env wins over envFrom, and a later entry over an earlier one.
+// It reads ConfigMaps, but no Secrets. It skips an IRONIC_ENDPOINT of our own gateway: an earlier entry has Ironic's.
 func (c *container) readVariables(ctx context.Context, own func(string) bool) error {
 	c.env = map[string]value{}
 	take := func(name, text, from string) {
@@ -118,7 +119,7 @@ func (c *container) readVariables(ctx context.Context, own func(string) bool) er
 	return nil
 }
 
-// configMap returns the data of a ConfigMap, nothing where there is none: BMO does not start without one that it needs.
+// configMap returns the data of a ConfigMap. A missing one is no error: BMO does not start without one that it needs.
 func (c *container) configMap(ctx context.Context, name string) (map[string]string, error) {
 	var m corev1.ConfigMap
 	err := c.reader.client.Get(ctx, client.ObjectKey{Namespace: c.reader.namespace, Name: name}, &m)
@@ -128,10 +129,10 @@ func (c *container) configMap(ctx context.Context, name string) (map[string]stri
 	return m.Data, nil
 }
 
-// secretAt names the Secret that is mounted at a folder; "" = none.
+// secretAt returns the name of the Secret that is mounted at a folder; "": there is none.
 func (c *container) secretAt(folder string) string {
 	for _, m := range c.VolumeMounts {
-		for _, v := range c.of.Spec.Template.Spec.Volumes {
+		for _, v := range c.deployment.Spec.Template.Spec.Volumes {
 			if path.Clean(m.MountPath) == path.Clean(folder) && v.Name == m.Name && v.Secret != nil {
 				return v.Secret.SecretName
 			}
@@ -140,10 +141,10 @@ func (c *container) secretAt(folder string) string {
 	return ""
 }
 
-// ReasonWorkers is that of an Event on the Deployment about the workers.
+// ReasonWorkers is the reason of the Event on the Deployment that warns about BMO's workers.
 const ReasonWorkers = "TooManyWorkers"
 
-// Workers reads how many workers BMO has, as BMO finds that: its flag, its variable; 0 where neither says. on is the Deployment.
+// Workers reads how many workers BMO has: by its flag, else by its variable; 0 if neither is set. on is the Deployment.
 func (b BMO) Workers(ctx context.Context) (o api.Operator, on corev1.ObjectReference, err error) {
 	c, err := b.read(ctx)
 	if o.Deployment = b.Name(); err != nil {
@@ -152,7 +153,7 @@ func (b BMO) Workers(ctx context.Context) (o api.Operator, on corev1.ObjectRefer
 	const flag = "--controller-concurrency"
 	for _, arg := range slices.Concat(c.Command, c.Args) {
 		if text, is := strings.CutPrefix(arg, flag+"="); is {
-			o.Workers, _ = strconv.Atoi(text) // with what is no number BMO does not start
+			o.Workers, _ = strconv.Atoi(text) // BMO does not start if it is no number
 			o.WorkersFrom = flag
 		}
 	}
@@ -160,15 +161,16 @@ func (b BMO) Workers(ctx context.Context) (o api.Operator, on corev1.ObjectRefer
 		o.Workers, _ = strconv.Atoi(n.text)
 		o.WorkersFrom = "BMO_CONCURRENCY in " + n.from
 	}
-	if o.Workers <= 0 { // then BMO has two to eight, by the CPUs of its machine
+	if o.Workers <= 0 { // BMO then starts two to eight, by the CPUs of its machine
 		o.Workers, o.WorkersFrom = 0, ""
 	}
 	o.Limit, _ = strconv.Atoi(cmp.Or(c.env["PROVISIONING_LIMIT"].text, "20")) // BMO's own default
-	on = corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: c.of.Namespace, Name: c.of.Name, UID: c.of.UID}
+	d := c.deployment
+	on = corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: d.Namespace, Name: d.Name, UID: d.UID}
 	return o, on, nil
 }
 
-// Look finds Ironic where BMO has it. An error names the first thing that is missing, and says what to do.
+// Look finds Ironic by BMO's settings. An error names the first thing that is missing, and says what to do.
 func (b BMO) Look(ctx context.Context) (found ironic.Access, err error) {
 	c, err := b.read(ctx)
 	if err == nil {
@@ -184,7 +186,7 @@ func (b BMO) Look(ctx context.Context) (found ironic.Access, err error) {
 
 func (c *container) ironic(ctx context.Context, hasCredentials, hasAuthority bool) (found ironic.Access, err error) {
 	endpoint := c.env["IRONIC_ENDPOINT"]
-	if endpoint.text == "" || c.env["IRONIC_NAME"].text != "" { // which goes first
+	if endpoint.text == "" || c.env["IRONIC_NAME"].text != "" { // BMO prefers the name
 		return found, errors.New("it has no IRONIC_ENDPOINT, or IRONIC_NAME: set one of them for the throttle")
 	}
 	base, err := ironic.Settings{Endpoint: endpoint.text}.Base()
@@ -206,13 +208,13 @@ func (c *container) ironic(ctx context.Context, hasCredentials, hasAuthority boo
 	found.Insecure, _ = strconv.ParseBool(c.env["IRONIC_INSECURE"].text) // as BMO reads it
 	folder := path.Join(cmp.Or(c.env["METAL3_AUTH_ROOT_DIR"].text, ironic.DefaultAuthRootDir), "ironic")
 	if name := c.secretAt(folder); name != "" && !hasCredentials {
-		if err := c.reader.logIn(ctx, "what it uses for Ironic", name, &found); err != nil {
+		if err := c.reader.logIn(ctx, "its credentials for Ironic", name, &found); err != nil {
 			return found, err
 		}
 	}
 	folder = path.Dir(cmp.Or(c.env["IRONIC_CACERT_FILE"].text, ironic.DefaultCACertFile))
 	if name := c.secretAt(folder); name != "" && found.TLS && !hasAuthority {
-		err = c.reader.trust(ctx, "what it trusts Ironic by", name, &found)
+		err = c.reader.trust(ctx, "its CA for Ironic", name, &found)
 	}
 	return found, err
 }

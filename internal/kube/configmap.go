@@ -12,21 +12,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
-// ConfigMap is a store.Store in one ConfigMap, for several replicas of which one leads (docs/replicas.md). It needs get and update by name, and create where it may be missing.
+// ConfigMap is a store.Store in one ConfigMap, for several replicas of which one leads (docs/replicas.md). It needs the
+// rights to get and update it by name, and to create it if it may be missing.
 //
-// An annotation names the process that has written last. Load writes it, if only to put its own name there: from then on each
-// write of an earlier leader meets a newer resourceVersion and another name, and is given up. A newer resourceVersion under our
-// own name is a write of ours whose answer was lost, or an edit, and is written over.
+// An annotation names the process that wrote last. Load always writes, to put its own name there: from then on, each
+// write of an earlier leader meets a newer resourceVersion and another name, and that leader gives up. A newer
+// resourceVersion with our own name comes from our own write whose answer was lost, or from an edit: Save replaces it.
 type ConfigMap struct {
 	Client          client.Client
 	Namespace, Name string
 	Identity        string // of this process alone
-	// Leading is asked directly before each write, by one goroutine, and must not wait: a process that was paused within
-	// Load must not put its name over that of the present leader.
+	// Leading is called directly before each write, by one goroutine, and must not block: a process that was paused
+	// within Load must not replace the name of the present leader.
 	Leading func() bool
 
-	seen  *corev1.ConfigMap // as it was read or written last; without a resourceVersion there is none
-	aside []byte            // what could not be read last
+	seen  *corev1.ConfigMap // as last read or written; without a resourceVersion it does not exist
+	aside []byte            // the last value that could not be read
 }
 
 var _ store.Store = (*ConfigMap)(nil)
@@ -38,7 +39,7 @@ const (
 	keyAside         = "unreadable.gz"
 
 	maxData = 1000 << 10 // bytes of both keys: the API server takes 1 MiB
-	tries   = 4          // of a write that met another version
+	tries   = 4          // of a write that meets another version
 )
 
 // Load implements store.Store.
@@ -75,19 +76,19 @@ func (c *ConfigMap) Save(ctx context.Context, value []byte) (err error) {
 	return c.fault(err)
 }
 
-// moved reports whether the object is not the one that was seen.
+// moved reports whether the object is no longer the one that this process has seen.
 func moved(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// get returns the ConfigMap, an empty one where there is none.
+// get returns the ConfigMap; an empty one if it does not exist.
 func (c *ConfigMap) get(ctx context.Context) (*corev1.ConfigMap, error) {
 	found := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
 	return found, client.IgnoreNotFound(c.Client.Get(ctx, client.ObjectKeyFromObject(found), found))
 }
 
-// put writes once, if this process leads. What it replaces was read before that is asked, so that whatever another leader has
-// written since is of a newer resourceVersion.
+// put writes once, if this process leads. It reads the ConfigMap before it calls Leading: if another leader has written
+// since, the resourceVersion is newer, and the write fails.
 func (c *ConfigMap) put(ctx context.Context, value []byte) error {
 	next := c.seen.DeepCopy()
 	metav1.SetMetaDataAnnotation(&next.ObjectMeta, annotationWriter, c.Identity)
@@ -114,7 +115,7 @@ func (c *ConfigMap) put(ctx context.Context, value []byte) error {
 	return err
 }
 
-// Aside implements store.Store. The value is kept as long as there is room for both.
+// Aside implements store.Store. The ConfigMap keeps the value as long as there is room for both.
 func (c *ConfigMap) Aside(value []byte) error {
 	c.aside = value
 	return nil
@@ -123,7 +124,7 @@ func (c *ConfigMap) Aside(value []byte) error {
 // Room implements store.Store.
 func (c *ConfigMap) Room() int { return maxData }
 
-// Close implements store.Store: the next one that leads takes it.
+// Close implements store.Store. The ConfigMap stays for the next leader.
 func (c *ConfigMap) Close() error { return nil }
 
 func (c *ConfigMap) String() string { return c.Namespace + "/" + c.Name }

@@ -1,12 +1,12 @@
-// Package kube has what the throttle needs of a cluster to run at all; the packages below this one read its hosts, write to
-// it and work in it. All that knows Kubernetes is here.
+// Package kube connects the throttle to its cluster. The packages below it read hosts, elect a leader, write Events and
+// carry out planned work. All code that knows Kubernetes is here and below.
 //
-//	connect.go    how our cluster is reached
-//	workload.go   how the clusters are reached that hosts are nodes of
-//	access.go     who the holder of a token is, and what they may do
+//	connect.go    the client of the throttle's own cluster
+//	workload.go   the clients of the clusters whose nodes run on our hosts
+//	access.go     who holds a token, and what that user may do
 //	find.go       where Ironic is: by the Ironic resource of ironic-standalone-operator (IrSO)
 //	bmo.go        ... and by BMO's Deployment; how many workers BMO has
-//	configmap.go  what several replicas keep: holds and limits
+//	configmap.go  the holds and limits that several replicas share
 package kube
 
 import (
@@ -37,27 +37,27 @@ import (
 
 // Options is what Connect needs; all but Log may be zero.
 type Options struct {
-	// Kubeconfig is a file; "" = we are a pod and have a service account.
+	// Kubeconfig is a file; "": the throttle runs in a pod with a service account.
 	Kubeconfig string
-	// Namespace is ours; "" = that of the service account or of the kubeconfig's context.
+	// Namespace is the throttle's; "": that of the service account or of the kubeconfig's context.
 	Namespace string
 	Version   string       // for the user agent
-	Log       *slog.Logger // of client-go too, which has one logger in the whole process
-	// Transport replaces the network between us and the API server; nil: the network.
+	Log       *slog.Logger // also of client-go, which has one logger in the whole process
+	// Transport replaces the network to the API server; nil: the network.
 	Transport http.RoundTripper
 }
 
-// Cluster says how to reach the API server. Nothing was sent to it yet.
+// Cluster says how to reach the API server.
 type Cluster struct {
-	Config    *rest.Config  // not to be changed: rest.CopyConfig first
+	Config    *rest.Config  // do not change it: use rest.CopyConfig first
 	Client    client.Client // for single requests; safe for concurrent use
 	Namespace string
 }
 
-// Connect finds out how to reach the API server. An error names the setting.
+// Connect finds out how to reach the API server, and sends nothing yet. An error names the setting.
 func Connect(o Options) (*Cluster, error) {
 	klog.SetSlogLogger(o.Log.With("from", "client-go"))
-	crlog.SetLogger(klog.Background()) // else it prints a stack trace after 30 s
+	crlog.SetLogger(klog.Background()) // else controller-runtime prints a stack trace after 30 s
 	setting := fmt.Sprintf("KUBECONFIG=%q", o.Kubeconfig)
 	if o.Kubeconfig == "" {
 		setting = "IRONIC_THROTTLE_KUBERNETES=on without KUBECONFIG, as a pod with a service account"
@@ -84,14 +84,14 @@ func Connect(o Options) (*Cluster, error) {
 }
 
 const (
-	// requestTimeout bounds every single request.
+	// requestTimeout bounds each request.
 	requestTimeout = 10 * time.Second
-	// maxAnswer bounds what is read of an answer: etcd keeps no object above 1.5 MiB, and lists are asked in pages.
+	// maxAnswer bounds the bytes of an answer: etcd keeps no object above 1.5 MiB, and clients read lists in pages.
 	maxAnswer = 32 << 20
 )
 
-// NewClient returns a client for single requests and pages of lists. It knows each kind and where it lives, so it needs
-// neither discovery nor a right to it. Kinds of Metal3 and Cluster API are those of package objects.
+// NewClient returns a client for single requests and pages of lists. It knows the resource of each kind, so it needs
+// neither discovery nor a right to it. Its kinds of Metal3 and Cluster API are those of package objects.
 func NewClient(to *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -104,14 +104,14 @@ func NewClient(to *rest.Config) (client.Client, error) {
 	}
 	c := rest.CopyConfig(to)
 	c.Timeout, c.QPS = requestTimeout, -1
-	c.WarningHandler = rest.NoWarnings{} // each list of an old version would be one
+	c.WarningHandler = rest.NoWarnings{} // each list of an old version would log one
 	c.ContentType = runtime.ContentTypeJSON
-	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON // a tenth of the work, for Kubernetes' own kinds
+	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON // protobuf: a tenth of the work
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	return client.New(c, client.Options{Scheme: scheme, Mapper: kinds(scheme)})
 }
 
-// kinds says where each kind of the scheme lives.
+// kinds maps each kind of the scheme to its resource.
 func kinds(scheme *runtime.Scheme) meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	for kind := range scheme.AllKnownTypes() {
@@ -128,8 +128,7 @@ func kinds(scheme *runtime.Scheme) meta.RESTMapper {
 	return m
 }
 
-// bounded bounds how much of an answer is read.
-type bounded struct{ next http.RoundTripper }
+type bounded struct{ next http.RoundTripper } // each answer, to maxAnswer
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.next.RoundTrip(r)

@@ -22,36 +22,36 @@ import (
 const (
 	lookGap     = 5 * time.Second // between two looks
 	lookTimeout = 8 * time.Second // of one look
-	maxFault    = 300             // bytes of a text that the cluster writes
+	maxFault    = 300             // the most bytes that an error takes over of a text from the cluster
 )
 
-// Finder knows where Ironic is. It has the right to get single objects by name; nothing is listed or watched, and no
-// credentials are written to a disk. Make one with NewFinder; its methods are safe for concurrent use. A nil one has no URL and no fault.
+// Finder knows where Ironic is. It gets single objects by name; it lists and watches nothing, and writes no credentials
+// to a disk. Make one with NewFinder; its methods are safe for concurrent use. A nil Finder has no URL and no fault.
 type Finder struct {
 	look   func(context.Context) (ironic.Access, error)
 	moved  func()
 	log    *slog.Logger
 	looked chan struct{} // closed after the first look
 
-	mu    sync.Mutex    // guards what follows
-	found ironic.Access // last; without an address nothing was
-	fault error         // of the last look
+	mu    sync.Mutex    // guards the rest
+	found ironic.Access // by the last look that succeeded; without an address none has
+	fault error         // of the last look; nil: it succeeded
 }
 
-// NewFinder returns a Finder that looks by look, such as IrSO.Look or BMO.Look. moved is called when Ironic is elsewhere, before
-// anybody is led there. It sends nothing yet.
+// NewFinder returns a Finder whose Run calls look, such as IrSO.Look or BMO.Look. It calls moved when the address of
+// Ironic has changed, before Access returns the new one.
 func NewFinder(look func(context.Context) (ironic.Access, error), moved func(), log *slog.Logger) *Finder {
 	return &Finder{look: look, moved: moved, log: log, looked: make(chan struct{})}
 }
 
-// Run looks again and again until ctx ends, and returns nil then.
+// Run looks every few seconds until ctx ends, and then returns nil.
 func (f *Finder) Run(ctx context.Context) error {
 	first := sync.OnceFunc(func() { close(f.looked) })
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, lookTimeout)
 		now, err := f.look(bounded)
 		cancel()
-		if ctx.Err() == nil { // else it is no fault of theirs
+		if ctx.Err() == nil { // else the caller ended the look, which is no fault of the cluster
 			f.keep(now, err)
 			first()
 		}
@@ -63,8 +63,8 @@ func (f *Finder) Run(ctx context.Context) error {
 	return nil
 }
 
-// keep takes what a look has found, and tells what is new. What was found last counts until something else is found: while a
-// piece or the API server is away, Ironic itself may well answer.
+// keep stores the result of a look, and logs what is new. A look that fails leaves the last address valid: while an
+// object or the API server is away, Ironic itself may well answer.
 func (f *Finder) keep(now ironic.Access, err error) {
 	was, fault := f.last()
 	switch {
@@ -83,7 +83,7 @@ func (f *Finder) keep(now ironic.Access, err error) {
 	}
 }
 
-// last is what was found last, and what was wrong at the last look.
+// last returns what the last look that succeeded has found, and the error of the last look.
 func (f *Finder) last() (ironic.Access, error) {
 	if f == nil {
 		return ironic.Access{}, nil
@@ -93,13 +93,13 @@ func (f *Finder) last() (ironic.Access, error) {
 	return f.found, f.fault
 }
 
-// Access is what was found last, for ironic.Settings.Locate. It waits for the first look. An error names the first piece
-// that is missing, and says what to do about it.
+// Access returns what the last look that succeeded has found, for ironic.Settings.Locate. It waits for the first look.
+// An error names the first object that is missing, and says what to do about it.
 func (f *Finder) Access(ctx context.Context) (ironic.Access, error) {
 	select {
 	case <-f.looked:
 	case <-ctx.Done():
-		return ironic.Access{}, fmt.Errorf("the cluster was not yet asked where Ironic is: %w", context.Cause(ctx))
+		return ironic.Access{}, fmt.Errorf("the throttle has not yet asked the cluster where Ironic is: %w", context.Cause(ctx))
 	}
 	found, fault := f.last()
 	if found.Address == "" {
@@ -108,7 +108,7 @@ func (f *Finder) Access(ctx context.Context) (ironic.Access, error) {
 	return found, nil
 }
 
-// URL is where Ironic was found last, "" as long as it was not.
+// URL returns where Ironic was found last; "" if it never was.
 func (f *Finder) URL() string {
 	found, _ := f.last()
 	return urlOf(found)
@@ -124,14 +124,14 @@ func urlOf(a ironic.Access) string {
 	return "http://" + a.Address
 }
 
-// Fault is what was wrong at the last look, "" for nothing.
+// Fault says why the last look failed; "" if it succeeded.
 func (f *Finder) Fault() string {
 	found, fault := f.last()
 	switch {
 	case fault == nil:
 		return ""
 	case found.Address != "":
-		return fault.Error() + "; Ironic is asked as it was found before"
+		return fault.Error() + "; the throttle goes on with the Ironic that it found before"
 	}
 	return fault.Error()
 }
@@ -142,8 +142,8 @@ type reader struct {
 	namespace string
 }
 
-// get reads an object. what begins the text of an error, and the API server says whether the object, its kind or a right to
-// it is missing.
+// get reads an object. what begins the text of an error; the API server's own text says whether the object, its kind or
+// a right to it is missing.
 func (r reader) get(ctx context.Context, what, name string, into client.Object) error {
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, into); err != nil {
 		return fmt.Errorf("%s: %s", what, line(err))
@@ -151,14 +151,14 @@ func (r reader) get(ctx context.Context, what, name string, into client.Object) 
 	return nil
 }
 
-// line is a fault of the API server, or of the way there.
+// line returns an error of the API server, or of the connection to it, as one short line.
 func line(err error) string { return ironic.Line(err.Error(), maxFault) }
 
-// secret reads keys of the Secret that a field names, none of which may be empty. The name becomes a part of a path, and
-// whoever writes the field must not lead us to another one.
+// secret reads the Secret that a field names; none of the keys may be empty. It checks the name, which becomes a part
+// of a URL: whoever writes the field must not lead the throttle to another object.
 func (r reader) secret(ctx context.Context, field, name string, keys ...string) (map[string][]byte, error) {
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return nil, fmt.Errorf("%s, %q, is no name of a Secret", field, ironic.Line(name, maxFault))
+		return nil, fmt.Errorf("%s, %q, is not a valid name of a Secret", field, ironic.Line(name, maxFault))
 	}
 	what := fmt.Sprintf("%s, the Secret %s/%s", field, r.namespace, name)
 	var s corev1.Secret
@@ -173,7 +173,7 @@ func (r reader) secret(ctx context.Context, field, name string, keys ...string) 
 	return s.Data, nil
 }
 
-// logIn puts user and password of the Secret that a field names into a.
+// logIn reads user and password from the Secret that a field names into a.
 func (r reader) logIn(ctx context.Context, field, name string, a *ironic.Access) error {
 	data, err := r.secret(ctx, field, name, corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
 	a.User = string(bytes.TrimSpace(data[corev1.BasicAuthUsernameKey]))
@@ -181,8 +181,8 @@ func (r reader) logIn(ctx context.Context, field, name string, a *ironic.Access)
 	return err
 }
 
-// trust lets a trust the certificate in the Secret that a field names, as BMO does, and who has signed it: then a renewed
-// one is known before we have read it.
+// trust reads the certificate in the Secret that a field names into the CAs of a, as BMO does, and also the CA that
+// signed it: the throttle then trusts a renewed certificate before it reads the Secret again.
 func (r reader) trust(ctx context.Context, field, name string, a *ironic.Access) error {
 	data, err := r.secret(ctx, field, name, corev1.TLSCertKey)
 	if err != nil {
@@ -196,32 +196,32 @@ func (r reader) trust(ctx context.Context, field, name string, a *ironic.Access)
 	return nil
 }
 
-// IrSO names an Ironic resource (IRONIC_NAME).
+// IrSO finds Ironic by the Ironic resource with that name (IRONIC_NAME).
 type IrSO struct {
 	Client          client.Client
 	Namespace, Name string
 }
 
-// Look looks for Ironic as BMO does. An error names the first thing that is missing, and says what to do.
+// Look finds Ironic as BMO does. An error names the first thing that is missing, and says what to do.
 func (i IrSO) Look(ctx context.Context) (found ironic.Access, err error) {
 	me := fmt.Sprintf("IRONIC_NAME=%s: the Ironic resource %s/%s", i.Name, i.Namespace, i.Name)
 	r := reader{i.Client, i.Namespace}
-	var of objects.Ironic
-	if err := r.get(ctx, me, i.Name, &of); err != nil {
+	var resource objects.Ironic
+	if err := r.get(ctx, me, i.Name, &resource); err != nil {
 		return found, err
 	}
-	if why := unready(&of); why != "" {
+	if why := unready(&resource); why != "" {
 		return found, fmt.Errorf("%s is not ready: %s", me, why)
 	}
-	if of.Spec.APICredentialsName == "" {
+	if resource.Spec.APICredentialsName == "" {
 		return found, fmt.Errorf("%s has no spec.apiCredentialsName: IrSO sets it. Does ironic-standalone-operator run?", me)
 	}
-	host := i.Name + "." + i.Namespace + ".svc" // of IrSO's Service
+	host := i.Name + "." + i.Namespace + ".svc" // the Service that IrSO makes
 	found.Address = host + ":80"
-	if err := r.logIn(ctx, me+": its spec.apiCredentialsName", of.Spec.APICredentialsName, &found); err != nil {
+	if err := r.logIn(ctx, me+": its spec.apiCredentialsName", resource.Spec.APICredentialsName, &found); err != nil {
 		return ironic.Access{}, err
 	}
-	if name := of.Spec.TLS.CertificateName; name != "" {
+	if name := resource.Spec.TLS.CertificateName; name != "" {
 		found.Address, found.TLS = host+":443", true
 		if err := r.trust(ctx, me+": its spec.tls.certificateName", name, &found); err != nil {
 			return ironic.Access{}, err
@@ -230,12 +230,12 @@ func (i IrSO) Look(ctx context.Context) (found ironic.Access, err error) {
 	return found, nil
 }
 
-// unready says why the resource is not ready by BMO's rule; "" = it is.
-func unready(of *objects.Ironic) string {
-	ready := meta.FindStatusCondition(of.Status.Conditions, "Ready")
+// unready says why the resource is not ready by BMO's rule; "": it is ready.
+func unready(resource *objects.Ironic) string {
+	ready := meta.FindStatusCondition(resource.Status.Conditions, "Ready")
 	switch {
-	case ready == nil || ready.ObservedGeneration != of.Generation:
-		return "IrSO has not taken up its last change. Does ironic-standalone-operator run?"
+	case ready == nil || ready.ObservedGeneration != resource.Generation:
+		return "IrSO has not yet handled its last change. Does ironic-standalone-operator run?"
 	case ready.Status != metav1.ConditionTrue:
 		return ironic.Line(ready.Message, maxFault)
 	}

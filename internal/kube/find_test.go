@@ -84,8 +84,8 @@ func TestIronicAsIrSOSaysIt(t *testing.T) {
 		"not ready":      {of("auth", "", metav1.ConditionFalse), " is not ready: database is not ready yet"},
 		"an empty one":   {of("empty", "", metav1.ConditionTrue), ": its spec.apiCredentialsName, the Secret metal3/empty: it has no username"},
 		"no right":       {of("secluded", "", metav1.ConditionTrue), `: its spec.apiCredentialsName, the Secret metal3/secluded: forbidden: it is so`},
-		"another path":   {of("../secrets/x", "", metav1.ConditionTrue), `: its spec.apiCredentialsName, "../secrets/x", is no name of a Secret`},
-		"a path's query": {of("auth", "a?watch=1", metav1.ConditionTrue), `: its spec.tls.certificateName, "a?watch=1", is no name of a Secret`},
+		"another path":   {of("../secrets/x", "", metav1.ConditionTrue), `: its spec.apiCredentialsName, "../secrets/x", is not a valid name of a Secret`},
+		"a path's query": {of("auth", "a?watch=1", metav1.ConditionTrue), `: its spec.tls.certificateName, "a?watch=1", is not a valid name of a Secret`},
 		"no PEM":         {of("auth", "nopem", metav1.ConditionTrue), ": its spec.tls.certificateName, the Secret metal3/nopem: it has no certificate in PEM form"},
 		"nothing":        {of("auth", "cert", metav1.ConditionTrue), ""},
 	} {

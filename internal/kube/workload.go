@@ -20,7 +20,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// dialTimeout bounds how long a connection takes. NewClient bounds each request.
+// dialTimeout bounds the time to connect. NewClient bounds each request.
 const dialTimeout = 5 * time.Second
 
 var (
@@ -28,8 +28,8 @@ var (
 	errRefused = errors.New("a kubeconfig in a Secret may neither run programs nor name files")
 )
 
-// Clusters has the clients of the clusters that hosts are nodes of. It reaches a workload cluster as Cluster API does: by
-// the kubeconfig in the Secret CLUSTER-kubeconfig, in the namespace of its Cluster. It is safe for concurrent use.
+// Clusters has a client for each cluster whose nodes run on our hosts. It reaches a workload cluster as Cluster API
+// does: by the kubeconfig in the Secret CLUSTER-kubeconfig of the Cluster's namespace. It is safe for concurrent use.
 type Clusters struct {
 	own       client.Client
 	userAgent string
@@ -38,35 +38,36 @@ type Clusters struct {
 	all map[disruption.Key]connection
 }
 
-// connection is a client with the Secret that it was made of. One that is not used any more closes its connections by itself.
+// connection is a client, and the Secret that it was made from. An unused client closes its idle connections by itself.
 type connection struct {
 	client client.Client
-	secret string // UID and version
+	secret string // UID and resourceVersion
 	used   time.Time
 }
 
-// keptFor is how long the client of a cluster is kept that nobody asks for.
+// keptFor is how long Clusters keeps a client that nobody asks for.
 const keptFor = time.Hour
 
-// NewClusters returns Clusters that read Secrets by the client of the throttle's own cluster. Other clusters are told the user agent.
+// NewClusters returns Clusters that read Secrets with own, the client of the throttle's own cluster. The clients of
+// workload clusters send userAgent.
 func NewClusters(own client.Client, userAgent string) *Clusters {
 	return &Clusters{own: own, userAgent: userAgent, all: map[disruption.Key]connection{}}
 }
 
-// Client returns the client of a cluster, the throttle's own for the zero key. It reads the Secret each time, and so
-// follows credentials that are renewed.
-func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client, error) {
-	if of == (disruption.Key{}) {
+// Client returns the client of a cluster; the zero key is the throttle's own. It reads the Secret on each call, and so
+// uses renewed credentials.
+func (c *Clusters) Client(ctx context.Context, cluster disruption.Key) (client.Client, error) {
+	if cluster == (disruption.Key{}) {
 		return c.own, nil
 	}
-	secret, err := c.secret(ctx, of)
+	secret, err := c.secret(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := string(secret.UID) + "/" + secret.ResourceVersion
-	now, to := time.Now(), c.all[of]
+	now, to := time.Now(), c.all[cluster]
 	if to.secret != version {
 		maps.DeleteFunc(c.all, func(_ disruption.Key, to connection) bool { return now.Sub(to.used) > keptFor })
 		if to.client, err = connect(secret.Data["value"], c.userAgent); err != nil {
@@ -75,15 +76,15 @@ func (c *Clusters) Client(ctx context.Context, of disruption.Key) (client.Client
 		to.secret = version
 	}
 	to.used = now
-	c.all[of] = to
+	c.all[cluster] = to
 	return to.client, nil
 }
 
-// secret reads the Secret of a cluster. An error says what is missing.
-func (c *Clusters) secret(ctx context.Context, of disruption.Key) (*corev1.Secret, error) {
-	name := of.Name + "-kubeconfig"
+// secret reads the Secret with the kubeconfig of a cluster. An error names the Secret.
+func (c *Clusters) secret(ctx context.Context, cluster disruption.Key) (*corev1.Secret, error) {
+	name := cluster.Name + "-kubeconfig"
 	secret := &corev1.Secret{}
-	err := c.own.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: name}, secret)
+	err := c.own.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("there is no Secret %s: %w", name, err)
@@ -96,7 +97,7 @@ func (c *Clusters) secret(ctx context.Context, of disruption.Key) (*corev1.Secre
 	return secret, nil
 }
 
-// connect makes a client of a kubeconfig. Nothing is sent yet.
+// connect makes a client from a kubeconfig. It sends nothing yet.
 func connect(kubeconfig []byte, userAgent string) (client.Client, error) {
 	to, err := config(kubeconfig)
 	if err != nil {
@@ -104,13 +105,13 @@ func connect(kubeconfig []byte, userAgent string) (client.Client, error) {
 	}
 	to.Dial, to.UserAgent = (&net.Dialer{Timeout: dialTimeout}).DialContext, userAgent
 	if to.Proxy == nil {
-		to.Proxy = http.ProxyFromEnvironment // client-go keeps transports without it for ever, one for each renewal
+		to.Proxy = http.ProxyFromEnvironment // without it, client-go keeps one transport for ever at each renewal
 	}
 	return NewClient(to)
 }
 
-// config reads a kubeconfig. Whoever writes the Secret chooses the server and the credentials; to let them have
-// programs run or files read here would give them the throttle's pod.
+// config reads a kubeconfig. Whoever writes the Secret chooses the server and the credentials. A kubeconfig that could
+// also run programs or read files here would give its writer the throttle's pod.
 func config(kubeconfig []byte) (*rest.Config, error) {
 	if len(kubeconfig) == 0 {
 		return nil, errEmpty

@@ -1,7 +1,7 @@
-// Package capi looks at MachineHealthChecks of Cluster API. One of them removes a Machine that has no node after a while,
-// and makes another one: that is no help where its host only waits for a slot, and the new one waits behind all others.
+// Package capi checks the MachineHealthChecks of Cluster API. They remove a Machine that has no node after a while.
+// That does not help a host that waits for a slot: the host of the next Machine waits behind all others.
 //
-// Its rights are to list MachineHealthChecks and Machines. Nothing is asked for as long as no host of a Machine waits.
+// It needs the rights to list MachineHealthChecks and Machines. It sends nothing as long as no host of a Machine waits.
 package capi
 
 import (
@@ -22,31 +22,32 @@ import (
 const (
 	clusterLabel = objects.MachineGroup + "/cluster-name"
 
-	defaultStartup = 10 * time.Minute // of Cluster API's node startup timeout
-	leastWait      = 15 * time.Minute // that a warning names
+	defaultStartup = 10 * time.Minute // Cluster API's default of the node startup timeout
+	leastWait      = 15 * time.Minute // the shortest wait that a warning names
 )
 
-// Reason is that of the Event on a MachineHealthCheck.
+// Reason is the reason of the Event on a MachineHealthCheck.
 const Reason = "NodeStartupTimeoutTooShort"
 
 // Machine names a Metal3Machine.
 type Machine = types.NamespacedName
 
-// Warning is about a MachineHealthCheck that removes Machines before their hosts have had a slot.
+// Warning says that a MachineHealthCheck removes Machines before their hosts get a slot.
 type Warning struct {
 	On   corev1.ObjectReference
 	Text string
 }
 
-// Look returns a warning for each MachineHealthCheck that is too quick. waits are the Metal3Machines whose hosts wait for a
-// slot, and for how long in all: until now, and at most from now on.
+// Look returns a warning for each MachineHealthCheck that is too quick. waits has the Metal3Machines whose hosts wait
+// for a slot, with the whole wait: until now, and at most from now on. It may return warnings with an error.
 func Look(ctx context.Context, c client.Client, waits map[Machine]time.Duration) (all []Warning, err error) {
 	s, namespaces := &objects.Server{Client: c, Account: "the throttle's account (component kubernetes)"}, map[string]bool{}
 	for machine := range waits {
 		namespaces[machine.Namespace] = true
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		for _, check := range objects.All(ctx, s, "MachineHealthCheck", objects.Whole[*objects.HealthCheck], client.InNamespace(namespace)) {
+		in := client.InNamespace(namespace)
+		for _, check := range objects.All(ctx, s, "MachineHealthCheck", objects.Whole[*objects.HealthCheck], in) {
 			startup := startupOf(check.Spec)
 			if startup == 0 || objects.Paused(check) {
 				continue
@@ -59,7 +60,7 @@ func Look(ctx context.Context, c client.Client, waits map[Machine]time.Duration)
 	return all, s.Err
 }
 
-// startupOf is the node startup timeout; 0 = nobody is removed for that.
+// startupOf returns the node startup timeout; 0: the check removes no Machine for that.
 func startupOf(spec objects.HealthCheckSpec) time.Duration {
 	switch seconds := spec.Checks.NodeStartupTimeoutSeconds; {
 	case seconds != nil:
@@ -70,11 +71,14 @@ func startupOf(spec objects.HealthCheckSpec) time.Duration {
 	return defaultStartup
 }
 
-// longest is the longest wait among the Machines of a MachineHealthCheck that have no node.
-func longest(ctx context.Context, s *objects.Server, check *objects.HealthCheck, waits map[Machine]time.Duration) (longest time.Duration) {
-	selector, err := metav1.LabelSelectorAsSelector(metav1.AddLabelToSelector(&check.Spec.Selector, clusterLabel, check.Spec.ClusterName))
+// longest returns the longest wait among the Machines of a MachineHealthCheck that have no node.
+func longest(
+	ctx context.Context, s *objects.Server, check *objects.HealthCheck, waits map[Machine]time.Duration,
+) (longest time.Duration) {
+	machines := metav1.AddLabelToSelector(&check.Spec.Selector, clusterLabel, check.Spec.ClusterName)
+	selector, err := metav1.LabelSelectorAsSelector(machines)
 	if err != nil {
-		return 0 // Cluster API takes nothing by it either
+		return 0 // Cluster API does not accept the selector either
 	}
 	objects.All(ctx, s, "Machine", func(m *objects.Machine) *objects.Machine {
 		if ref := m.Spec.InfrastructureRef; ref.Kind == "Metal3Machine" && m.Status.NodeRef.Name == "" {
@@ -86,19 +90,20 @@ func longest(ctx context.Context, s *objects.Server, check *objects.HealthCheck,
 }
 
 func warning(check *objects.HealthCheck, startup, wait time.Duration) Warning {
-	named := leastWait // or a multiple by two, so that the text changes seldom
+	named := leastWait // doubled until it is enough, so that the text rarely changes
 	for named < wait {
 		named *= 2
 	}
 	field := "spec.checks.nodeStartupTimeoutSeconds"
-	of := check.GroupVersionKind()
-	if of.Version == "v1beta1" {
+	kind := check.GroupVersionKind()
+	if kind.Version == "v1beta1" {
 		field = "spec.nodeStartupTimeout"
 	}
 	on := corev1.ObjectReference{
-		APIVersion: check.APIVersion, Kind: of.Kind, Namespace: check.Namespace, Name: check.Name, UID: check.UID,
+		APIVersion: check.APIVersion, Kind: kind.Kind, Namespace: check.Namespace, Name: check.Name, UID: check.UID,
 	}
-	return Warning{on, fmt.Sprintf("MachineHealthCheck %s/%s removes Machines that have no node after %v, but hosts of its Machines may wait %v "+
-		"for a slot: raise its %s above that and the time that provisioning takes, or pause it while you scale up: "+
-		"kubectl annotate machinehealthcheck -n %[1]s %[2]s cluster.x-k8s.io/paused=", check.Namespace, check.Name, startup, named, field)}
+	const text = "MachineHealthCheck %s/%s removes Machines that have no node after %v, but hosts of its Machines may " +
+		"wait %v for a slot: raise its %s above that and the time that provisioning takes, or pause it while you scale up: " +
+		"kubectl annotate machinehealthcheck -n %[1]s %[2]s cluster.x-k8s.io/paused="
+	return Warning{on, fmt.Sprintf(text, check.Namespace, check.Name, startup, named, field)}
 }

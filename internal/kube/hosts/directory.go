@@ -1,5 +1,5 @@
-// Package hosts watches the BareMetalHosts of a cluster and keeps of each what the throttle decides by. The directory
-// never fails because of the cluster: it answers with what it knows, says once what is wrong, and goes on trying.
+// Package hosts watches the BareMetalHosts of a cluster, and keeps of each what the throttle decides by. When the
+// cluster fails, the directory answers with what it knows, logs once what is wrong, and keeps trying.
 package hosts
 
 import (
@@ -20,11 +20,11 @@ import (
 // Options is what New needs.
 type Options struct {
 	Config *rest.Config
-	// Namespaces are those whose hosts are watched, each by a watch of its own; none: all, by one watch.
+	// Namespaces are those to watch, each with its own watch; none: the whole cluster, with one watch.
 	Namespaces []string
-	// Changed is told of every change after the directory shows it: old is nil when the host appeared, now when it
-	// went. A host that was made again under its old name (another UID) goes first and then appears. It is called by
-	// the watches' goroutines, one call at a time; while it runs, they wait. It may ask the directory.
+	// Changed is called for every change, after the directory shows it: old is nil when the host appeared, now is nil
+	// when it went. A host that somebody made again under its old name (another UID) goes first, then appears. The
+	// goroutines of the watches call it, one at a time, and wait for it. It may ask the directory.
 	Changed func(old, now *Host)
 	Log     *slog.Logger
 }
@@ -34,20 +34,20 @@ type Directory struct {
 	scopes  []*scope
 	changed func(old, now *Host)
 
-	turn  sync.Mutex    // held while a change is shown and told: one at a time, in order
-	hosts cache.Indexer // each a *Host, which is not changed any more
+	turn  sync.Mutex    // held while the directory makes a change and calls changed: one at a time, in order
+	hosts cache.Indexer // each is a *Host that nobody changes
 }
 
 // byNode is the index of hosts by their NodeUUID.
 const byNode = "node"
 
 func newIndexer() cache.Indexer {
-	key := func(of any) (string, error) {
-		h, _ := of.(*Host)
+	key := func(item any) (string, error) {
+		h, _ := item.(*Host)
 		return h.key(), nil
 	}
-	node := func(of any) ([]string, error) {
-		if h, _ := of.(*Host); h.NodeUUID != "" {
+	node := func(item any) ([]string, error) {
+		if h, _ := item.(*Host); h.NodeUUID != "" {
 			return []string{h.NodeUUID}, nil
 		}
 		return nil, nil
@@ -55,7 +55,7 @@ func newIndexer() cache.Indexer {
 	return cache.NewIndexer(key, cache.Indexers{byNode: node})
 }
 
-// New checks the options and asks the cluster nothing.
+// New returns a Directory. It sends nothing to the cluster yet.
 func New(o Options) (*Directory, error) {
 	d := &Directory{changed: o.Changed, hosts: newIndexer()}
 	client, err := newClient(o.Config)
@@ -71,7 +71,7 @@ func New(o Options) (*Directory, error) {
 	return d, nil
 }
 
-// Run watches until ctx ends, and returns nil then. No answer of the cluster makes it return. Call it once.
+// Run watches until ctx ends, and then returns nil. No answer of the cluster ends it. Call it once.
 func (d *Directory) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, s := range d.scopes {
@@ -95,18 +95,18 @@ func (d *Directory) at(key string) *Host {
 	return h
 }
 
-// ByNode returns the host of the node with that UUID, in upper or lower case. Of several with one node, which BMO does not
-// make, it is none: whoever may write hosts of one namespace could else speak for those of another.
+// ByNode returns the host of the node with that UUID, in upper or lower case. It returns none of several hosts with one
+// node, which BMO never makes: else whoever may write hosts of one namespace could speak for those of another.
 func (d *Directory) ByNode(uuid string) (Host, bool) {
-	if of, err := d.hosts.ByIndex(byNode, strings.ToLower(uuid)); err == nil && len(of) == 1 {
-		h, ok := of[0].(*Host)
+	if found, err := d.hosts.ByIndex(byNode, strings.ToLower(uuid)); err == nil && len(found) == 1 {
+		h, ok := found[0].(*Host)
 		return *h, ok
 	}
 	return Host{}, false
 }
 
-// Knows reports whether a host of the namespace that ByName does not find is not there: the namespace was listed, and
-// its watch is well.
+// Knows reports whether a host of the namespace that ByName does not find does not exist: the directory has listed the
+// namespace, and its watch works.
 func (d *Directory) Knows(namespace string) bool {
 	for _, s := range d.scopes {
 		if s.namespace == "" || s.namespace == namespace {
@@ -117,7 +117,7 @@ func (d *Directory) Knows(namespace string) bool {
 	return false
 }
 
-// Status tells how the directory is doing. LastError is of the watch that is broken longest.
+// Status returns the state of the directory. LastError is that of the watch that has been broken for the longest time.
 func (d *Directory) Status() api.Cluster {
 	out := api.Cluster{Hosts: len(d.hosts.ListKeys()), Synced: true}
 	for _, s := range d.scopes {
@@ -130,7 +130,7 @@ func (d *Directory) Status() api.Cluster {
 	return out
 }
 
-// set shows a host in the place of the one of that name.
+// set replaces the host of that name, or adds it.
 func (d *Directory) set(now *Host) {
 	d.turn.Lock()
 	defer d.turn.Unlock()

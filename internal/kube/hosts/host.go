@@ -22,25 +22,25 @@ import (
 const (
 	// HoldoffAnnotation sets how long this host is held after a failure: 48h, or 0 for never.
 	HoldoffAnnotation = "ironic-throttle.metal3.io/holdoff"
-	// ReleaseAnnotation releases the hold whose episode id it names.
+	// ReleaseAnnotation names the episode of the hold that it releases.
 	ReleaseAnnotation = "ironic-throttle.metal3.io/release"
-	// PlannedAnnotation says with "true" that the next work of this host is planned: it waits behind all other work.
+	// PlannedAnnotation is "true" if the next work of this host is planned: it waits behind all other work.
 	PlannedAnnotation = "ironic-throttle.metal3.io/planned"
 )
 
 // Host is what the throttle needs of a BareMetalHost. It is a value, and comparable.
 type Host struct {
-	// Host has its NodeUUID in lower case, its counts within the bounds of api.Ask.Normalize, and as Spec a short hash of
-	// what a person changes to repair a host that fails: image or custom deployment, RAID, firmware, BMC address, name and
+	// NodeUUID is in lower case, and the counts are within the bounds of api.Ask.Normalize. Spec is a short hash of what
+	// a person changes to repair a host that fails: image or custom deployment, RAID, firmware, BMC address, name and
 	// version of the credentials.
 	admission.Host
-	Machine string // name of the Metal3Machine that has it, in the namespace Tenant; "" = none
-	Holdoff string // text of HoldoffAnnotation, unchecked; "" = none
+	Machine string // name of the Metal3Machine that has the host, in the namespace Tenant; "": none
+	Holdoff string // text of HoldoffAnnotation, unchecked; "": none
 }
 
 func (h *Host) key() string { return h.Namespace + "/" + h.Name }
 
-// wire is what is decoded of a BareMetalHost. It is not metal3.BareMetalHost, which costs 50 times the memory, has no
+// wire has the fields that UnmarshalJSON decodes. metal3.BareMetalHost takes 50 times the memory, has no
 // provisioningFailCount, and drops what a later version of the API adds to image, RAID or firmware.
 type wire struct {
 	Metadata struct {
@@ -73,8 +73,7 @@ type wire struct {
 	} `json:"status"`
 }
 
-// UnmarshalJSON reads a BareMetalHost. It takes a field of another type than it should have as absent: one odd host
-// must not keep the others from being seen.
+// UnmarshalJSON reads a BareMetalHost. A field of the wrong type counts as absent: one odd host must not hide others.
 func (h *Host) UnmarshalJSON(text []byte) error {
 	var w wire
 	err := kjson.UnmarshalCaseSensitivePreserveInts(text, &w)
@@ -107,9 +106,9 @@ func (h *Host) UnmarshalJSON(text []byte) error {
 
 var isUUID = regexp.MustCompile("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$").MatchString
 
-// hash tells apart any two specs of which a person changed something to repair a host that fails, as pkg/holdoff
-// compares them: first what is to be deployed, and "-" where that is nothing, then the rest. Image, custom deployment,
-// RAID and firmware are taken whole, so that a field of a later version of the API counts too.
+// hash returns a text that differs when a person has changed the spec to repair a host that fails, for pkg/holdoff:
+// first a hash of what BMO is to deploy, "-" for nothing, then one of the rest. It takes image, custom deployment, RAID
+// and firmware whole, so that a field of a later version of the API counts too.
 func (w *wire) hash() (spec string, bare bool) {
 	s := &w.Spec
 	// BMO notes the version of the Secret that it tries before the one that it found good.
@@ -122,7 +121,7 @@ func (w *wire) hash() (spec string, bare bool) {
 	return "k2:" + sum(image, custom) + "/" + rest, false
 }
 
-// deployable is what says what to deploy. An object without its key is none to BMO.
+// deployable returns value, or nil if it is an object without that key: to BMO, there is then nothing to deploy.
 func deployable(value any, key string) any {
 	if object, ok := value.(map[string]any); ok && (object[key] == nil || object[key] == "") {
 		return nil
@@ -130,18 +129,18 @@ func deployable(value any, key string) any {
 	return value
 }
 
-// sum is a hash of values, whatever the order of their fields.
+// sum returns a short hash of values. The order of their fields does not matter.
 func sum(parts ...any) string {
 	text, err := json.Marshal(parts)
 	if err != nil {
-		text = []byte(err.Error()) // cannot be: they were decoded
+		text = []byte(err.Error()) // impossible: the values come from JSON
 	}
 	hash := sha256.Sum256(text)
 	return hex.EncodeToString(hash[:8])
 }
 
-// maxText is what is kept of a text that its writer may make as long as they like, in bytes.
+// maxText is how much the directory keeps of a text whose length its writer chooses, in bytes.
 const maxText = 128
 
-// shared is a text that many hosts share: it is in memory once. One that is too long to be meant ends in an ellipsis.
+// shared returns a text that many hosts share, so that it is in memory once. It cuts a text after maxText bytes.
 func shared(s string) string { return unique.Make(ironic.Line(s, maxText)).Value() }

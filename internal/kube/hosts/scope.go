@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// retry is the pause after a failure, up to twice as long: a change is seen within 15 s of the API server's return.
+	// retry is the pause after a failure, up to twice as long: a watch goes on within 15 s of the API server's return.
 	retry       = 3 * time.Second
 	pageLimit   = 100 // hosts in a page
 	pageTimeout = time.Minute
-	maxPage     = 32 << 20 // bytes: etcd takes hosts of up to 1.5 MiB, and 100 of these are too much for us
-	watchLeast  = 300      // seconds of a watch; the longest is twice that
-	maxFault    = 1024     // bytes that are kept of an error
-	// settle is how long a fault must last before the log tells it. Connections break, and an API server that has just
-	// started refuses everybody for a moment, until it has read who may do what and which kinds there are.
+	maxPage     = 32 << 20 // bytes: etcd takes hosts of up to 1.5 MiB, and 100 of these would take too much memory
+	watchLeast  = 300      // seconds of the shortest watch; the longest takes twice that
+	maxFault    = 1024     // the most bytes of an error
+	// settle is how long a fault must last before it goes to the log. Connections break, and an API server that has just
+	// started refuses everybody for a moment, until it has read the roles and the kinds.
 	settle = 10 * time.Second
 )
 
@@ -44,7 +44,7 @@ func newClient(base *rest.Config) (*rest.RESTClient, error) {
 	c.APIPath, c.GroupVersion = "/apis", &metal3.GroupVersion
 	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	c.WarningHandler = rest.NoWarnings{} // they would go to the log, line by line
+	c.WarningHandler = rest.NoWarnings{} // client-go would log each warning
 	c.QPS, c.RateLimiter, c.Timeout = -1, nil, 0
 	return rest.RESTClientFor(c)
 }
@@ -57,7 +57,7 @@ func newScope(d *Directory, client *rest.RESTClient, namespace string, log *slog
 	return &scope{dir: d, namespace: namespace, get: get, maxBytes: maxPage, log: log}
 }
 
-// scope is the watch of one namespace, "" of all.
+// scope is the watch of one namespace; "": of the whole cluster.
 type scope struct {
 	dir       *Directory
 	namespace string
@@ -66,14 +66,14 @@ type scope struct {
 	log       *slog.Logger
 
 	mu     sync.Mutex // guards what follows
-	listed bool       // completely, once
-	fault  string     // what is wrong; "" = nothing
-	since  time.Time  // since when something is
-	told   bool       // by the log
+	listed bool       // a list was complete, once
+	fault  string     // what is wrong; "": nothing
+	since  time.Time  // since when there is a fault
+	told   bool       // the fault is in the log
 }
 
-// follow lists the hosts and watches them from there on. A watch that ends goes on where it was, for a list of 20,000
-// hosts is 300 MB, until the API server no longer knows what has changed since.
+// follow lists the hosts, and watches them from there on. It continues a watch that has ended, because a list of 20,000
+// hosts is 300 MB, until the API server no longer knows the changes since then.
 func (s *scope) follow(ctx context.Context) {
 	version, err := s.list(ctx)
 	for err == nil && ctx.Err() == nil {
@@ -128,7 +128,7 @@ type page struct {
 func (s *scope) page(ctx context.Context, next string) (p page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	body, err := s.get(ctx, metav1.ListOptions{Limit: pageLimit, Continue: next}) // of no version: such a list has no pages
+	body, err := s.get(ctx, metav1.ListOptions{Limit: pageLimit, Continue: next}) // a version would turn off the pages
 	if err != nil {
 		return p, err
 	}
@@ -140,11 +140,11 @@ func (s *scope) page(ctx context.Context, next string) (p page, err error) {
 	return p, err
 }
 
-// watch shows what changes from a version on, and returns the last version that it has seen. It fails where a list is
-// needed.
+// watch follows the changes after a version, and returns the last version that it has seen. It returns an error if the
+// caller must list the hosts again.
 func (s *scope) watch(ctx context.Context, version string) (last string, err error) {
 	seconds := watchLeast + rand.N[int64](watchLeast)
-	watching, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+pageTimeout) // if nobody says that it broke
+	watching, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+pageTimeout) // for a dead connection
 	defer cancel()
 	body, err := s.get(watching, metav1.ListOptions{
 		Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
@@ -166,9 +166,9 @@ func (s *scope) watch(ctx context.Context, version string) (last string, err err
 		}
 		bounded.N = s.maxBytes
 		if err := events.Decode(&e); bounded.N == 0 || errors.As(err, new(*json.SyntaxError)) {
-			return version, fmt.Errorf("this is no watch: %w", err)
+			return version, fmt.Errorf("the answer is no watch: %w", err)
 		} else if err != nil {
-			return version, nil // it has ended, or its connection broke
+			return version, nil // the watch has ended, or its connection broke
 		}
 		var o struct {
 			Metadata metav1.ListMeta
@@ -191,7 +191,7 @@ func (s *scope) watch(ctx context.Context, version string) (last string, err err
 	}
 }
 
-// fails notes what is wrong. The log tells it once.
+// fails notes what is wrong, and logs it once.
 func (s *scope) fails(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *scope) fails(err error) {
 	s.fault = ironic.Line(err.Error(), maxFault)
 	if !s.told && time.Since(s.since) >= settle {
 		s.told = true
-		s.log.Warn("BareMetalHosts cannot be watched; what is known of them stays, and is tried again", "error", s.fault)
+		s.log.Warn("BareMetalHosts cannot be watched: their last state counts; trying again", "error", s.fault)
 	}
 }
 
@@ -214,7 +214,7 @@ func (s *scope) works() {
 	s.fault, s.told = "", false
 }
 
-// state tells whether the namespace was listed, what is wrong with its watch, "" = nothing, and since when.
+// state returns whether the namespace was listed, what is wrong with its watch ("": nothing), and since when.
 func (s *scope) state() (listed bool, fault string, since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The leader's pod has the label, which Services select, and a higher deletion cost: a rollout ends it last.
+// The leader's pod has a label, which Services select, and a higher deletion cost, so that a rollout deletes it last.
 const (
 	labelName = "ironic-throttle.metal3.io/role"
 	costName  = "controller.kubernetes.io/pod-deletion-cost"
@@ -27,25 +27,26 @@ const (
 )
 
 const (
-	labelLook  = time.Second / 4  // how often Leading is asked
-	labelAgain = 15 * time.Second // it is written again: somebody else may have changed it, or a request came late
-	labelRetry = 2 * time.Second  // after a failure
-	labelLast  = time.Second / 2  // for the request that takes the label off at the end
+	labelLook  = time.Second / 4  // the time between two calls of Leading
+	labelAgain = 15 * time.Second // the time to the next write: somebody may change the label, or a late request may
+	labelRetry = 2 * time.Second  // the same after a failure
+	labelLast  = time.Second / 2  // the most time for the request that removes the label at the end
 )
 
-// Label keeps the label on our pod while it leads, and off it else. It decides nothing, the fence does.
+// Label keeps the label on our pod while this replica leads, and removes it otherwise. Who may answer yes does not
+// depend on it, but on the fence.
 type Label struct {
-	Client         client.Client // whose requests have a time-out
+	Client         client.Client // its requests must have a time-out
 	Namespace, Pod string
 	Leading        func() bool
-	// Former is the identity of who led before us. That process may be dead or cut off, so its label is taken off too.
+	// Former returns the identity of the leader before us. That process may be dead or cut off, so Run removes its label.
 	Former func() string
 	Log    *slog.Logger
 
 	last atomic.Pointer[error] // of the latest write; nil: there was none
 }
 
-// Fault tells why our pod is not known to have the label, or to be without it, as it should; nil where it is.
+// Fault says why the label of our pod may be wrong; nil: the last write succeeded.
 func (l *Label) Fault() error {
 	switch last := l.last.Load(); {
 	case last == nil:
@@ -56,7 +57,7 @@ func (l *Label) Fault() error {
 	return nil
 }
 
-// Run keeps the label until ctx ends, and takes it off then.
+// Run keeps the label right until ctx ends, and then removes it.
 func (l *Label) Run(ctx context.Context) {
 	look := time.NewTicker(labelLook)
 	defer look.Stop()
@@ -65,7 +66,7 @@ func (l *Label) Run(ctx context.Context) {
 		if want, now := l.Leading(), time.Now(); want != is || !now.Before(next) {
 			err := l.write(ctx, l.Pod, want)
 			former := podOf(l.Former())
-			if err == nil && former != "" && former != l.Pod && l.Leading() { // asked again: that one may lead by now
+			if err == nil && former != "" && former != l.Pod && l.Leading() { // again: the former may lead by now
 				err = client.IgnoreNotFound(l.write(ctx, former, false))
 			}
 			if is, next = want, now.Add(labelAgain); err != nil {
@@ -81,7 +82,7 @@ func (l *Label) Run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), labelLast)
 	defer cancel()
 	if err := l.write(last, l.Pod, false); err != nil && !apierrors.IsNotFound(err) {
-		l.Log.Warn("the label of the leader stays on this pod until the next leader takes it off", "pod", l.Pod, "error", err)
+		l.Log.Warn("the label of the leader stays on this pod until the next leader removes it", "pod", l.Pod, "error", err)
 	}
 }
 
@@ -90,14 +91,14 @@ func (l *Label) write(ctx context.Context, pod string, on bool) error {
 	if on {
 		text = labelOn
 	}
-	of := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: pod}}
-	return l.Client.Patch(ctx, of, client.RawPatch(types.MergePatchType, []byte(text)))
+	labelled := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: pod}}
+	return l.Client.Patch(ctx, labelled, client.RawPatch(types.MergePatchType, []byte(text)))
 }
 
-// note logs a fault once, and its end.
+// note keeps the result of a write. It logs the first failure, and the next success.
 func (l *Label) note(ctx context.Context, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return // we gave it up
+		return // Run ended the request
 	}
 	was := l.last.Swap(&err)
 	failed := was != nil && *was != nil
@@ -110,10 +111,10 @@ func (l *Label) note(ctx context.Context, err error) {
 	}
 }
 
-// Identity is what a process of pod writes as the holder, each time another one.
+// Identity returns the holder that a process of pod writes into the Lease. Each call returns another one.
 func Identity(pod string) string { return pod + "_" + strings.ToLower(rand.Text()[:8]) }
 
-// podOf is the pod in an identity, "" = none: anything may stand in a Lease.
+// podOf returns the pod in an identity; "": none, as somebody may write anything into a Lease.
 func podOf(identity string) string {
 	if i := strings.LastIndexByte(identity, '_'); i > 0 && len(validation.IsDNS1123Subdomain(identity[:i])) == 0 {
 		return identity[:i]

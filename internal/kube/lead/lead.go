@@ -1,19 +1,19 @@
 // Package lead lets one of several replicas lead, by a Lease of Kubernetes.
 //
-// The election is client-go's. A throttle needs a fence besides: a replica that was paused does not know that time
-// has passed, and another one may lead by now. So a yes may be said only while Leading is true, by our own clocks:
+// The election is client-go's. The throttle needs a fence besides: a replica that was paused does not know that time
+// has passed, and another one may lead by now. So it may answer yes only while Leading is true, by its own clocks:
 //
 //	   sent          confirmed
 //	────┬───────────────┬───────────────────────────────────▶ time
 //	    │◀────────── RenewDeadline ──────────▶│ Leading is false
 //	    │◀────────────────── Duration ───────────────────▶│ others may take the Lease
 //
-// A term starts with the first renewal and ends for good (ErrLost) when no renewal was confirmed within the renew
-// deadline, and as soon as the Lease shows another holder, nobody, another number of transitions, or is gone:
-// somebody else may have led meanwhile. A pause between two requests in which nobody took the Lease ends nothing.
+// A term starts with the first renewal. It ends for good (ErrLost) when the API server confirms no renewal within
+// RenewDeadline, and when the Lease is gone or shows another holder, no holder or another number of transitions:
+// another replica may have led meanwhile. A pause between two requests in which nobody took the Lease ends no term.
 //
-// Rights, in the namespace of the Lease: get and update of the one Lease by name, create of leases (RBAC cannot bind
-// it to a name), and patch of pods.
+// It needs these rights in the namespace of the Lease: get and update the Lease by name, create leases (RBAC cannot
+// bind that to a name), and patch pods.
 package lead
 
 import (
@@ -35,18 +35,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// ErrLost tells that the term is over. The process that led must end.
+// ErrLost says that the term is over. The process that led must end.
 var ErrLost = errors.New("the lease is lost")
 
-// Options say what to compete for. All fields are required.
+// Options are what New needs. All fields are required.
 type Options struct {
 	Config          *rest.Config
-	Namespace, Name string // of the Lease; it is created where there is none
-	// Identity is written as the holder. No other process may ever have the same, nor an earlier one of the same pod.
+	Namespace, Name string // of the Lease; Run creates it if it does not exist
+	// Identity is the holder that Run writes. No other process may ever use it, not even an earlier one of the same pod.
 	Identity string
-	// Duration is how long others keep away from a Lease that is not renewed, in whole seconds; RenewDeadline, which is
-	// less, how long a yes may be said after a renewal; RetryPeriod the pause between two renewals. Standbys look at the
-	// Lease at least every 2.2 RetryPeriods.
+	// Duration is how long others leave a Lease alone that nobody renews, in whole seconds. RenewDeadline, which is
+	// shorter, is how long a replica may answer yes after a renewal. RetryPeriod is the pause between two renewals.
+	// Standbys read the Lease at least every 2.2 RetryPeriods.
 	Duration, RenewDeadline, RetryPeriod time.Duration
 	Log                                  *slog.Logger
 	Clock                                func() time.Time // of the fence
@@ -61,10 +61,10 @@ type Elector struct {
 
 	mu      sync.Mutex // guards the rest
 	status  Status
-	failed  string      // the verb of the fault: client-go asks in turns, and one verb may work
-	renewed metav1.Time // as last seen
-	term    *int        // transitions that our term started with; nil before it
-	over    string      // why the term is
+	failed  string      // the verb of the fault: client-go reads and writes in turn, and only one may fail
+	renewed metav1.Time // the last renewal that we saw in the Lease
+	term    *int        // the number of transitions in our term; nil before it
+	over    string      // why our term is over; "": it is not
 }
 
 // New returns an Elector that has sent nothing yet.
@@ -72,7 +72,7 @@ func New(o Options) (*Elector, error) {
 	c := rest.CopyConfig(o.Config)
 	c.Timeout, c.QPS = o.RenewDeadline/2, -1 // a lost packet leaves time for another try
 	c.ContentType = runtime.ContentTypeJSON
-	// Connections of its own: over HTTP/2 the next request would follow a swallowed one on the same dead connection.
+	// Own connections: over HTTP/2, the next request would use the same dead connection as a lost one.
 	c.NextProtos = []string{"http/1.1"}
 	client, err := coordinationv1.NewForConfig(c)
 	if err != nil {
@@ -87,12 +87,12 @@ func New(o Options) (*Elector, error) {
 	}, nil
 }
 
-// Leading reports whether a yes may be said now. Ask directly before what two replicas must not do.
+// Leading reports whether this replica may answer yes now. Call it directly before what two replicas must not both do.
 func (e *Elector) Leading() bool { return e.fence.Passes(e.o.Clock()) }
 
-// Run competes for the Lease until ctx ends. It calls led once, when this replica leads. led's ctx ends with ctx or
-// with the term; the Lease is renewed until led has returned, and then released: another replica takes it when it next
-// looks. Run returns led's error, and ErrLost, joined with that, when the term was over before led returned.
+// Run competes for the Lease until ctx ends. When this replica leads, Run calls led, once. led's ctx ends with ctx or
+// with the term. Run renews the Lease until led has returned, and then releases it, so that another replica takes it
+// when it next looks. Run returns led's error, joined with ErrLost if the term was over before led returned.
 func (e *Elector) Run(ctx context.Context, led func(context.Context) error) error {
 	begun, over := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -101,7 +101,7 @@ func (e *Elector) Run(ctx context.Context, led func(context.Context) error) erro
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(begun) },
 			OnStoppedLeading: func() {},
-		}, // not ReleaseOnCancel: client-go reads the Lease first, also after the deadline
+		}, // no ReleaseOnCancel: client-go reads the Lease first, even after the deadline
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
@@ -110,7 +110,7 @@ func (e *Elector) Run(ctx context.Context, led func(context.Context) error) erro
 	defer stop()
 	go func() {
 		defer close(over)
-		elector.Run(elect) // until no renewal was confirmed within RenewDeadline
+		elector.Run(elect) // returns when the API server has confirmed no renewal within RenewDeadline
 	}()
 	select {
 	case <-ctx.Done():
@@ -140,7 +140,7 @@ func (e *Elector) lead(ctx context.Context, led func(context.Context) error, ove
 	case <-e.lost:
 	}
 	lost := fmt.Errorf("%w: %s", ErrLost, e.over)
-	log.Error("this replica leads no more: its process ends", "error", lost)
+	log.Error("this replica no longer leads: its process ends", "error", lost)
 	end(lost)
 	if err = <-result; err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrLost) {
 		return lost
@@ -158,10 +158,10 @@ func (e *Elector) lose(why string) {
 	}
 }
 
-// releaseTimeout keeps an API server that hangs from holding up the end of the process.
+// releaseTimeout bounds the release: an API server that hangs must not hold up the end of the process.
 const releaseTimeout = 3 * time.Second
 
-// release gives the Lease up where our term ends in order.
+// release gives the Lease up if our term has ended in order.
 func (e *Elector) release(ctx context.Context) {
 	if e.term == nil || e.over != "" {
 		return
@@ -176,19 +176,19 @@ func (e *Elector) release(ctx context.Context) {
 		})
 	}
 	if err != nil {
-		e.o.Log.Warn("the Lease cannot be released: another replica takes it when it has run out",
+		e.o.Log.Warn("this replica cannot release the Lease: another one takes it when it has run out",
 			"lease", e.lease.Describe(), "duration", e.o.Duration, "error", err)
 	}
 }
 
 // Status is what is known of the election.
 type Status struct {
-	Leading  bool // as of Elector.Leading
+	Leading  bool // Elector.Leading
 	Identity string
-	Holder   string    // as last seen, cut to a line; "" = nobody, or nothing was seen yet
-	Former   string    // the last holder before us, as far as we saw one; "" = none
-	Seen     time.Time // when the Lease was read or renewed last
-	Fault    error     // why the last request of a kind has failed; that another replica was faster is none
+	Holder   string    // as last seen, as one short line; "": nobody, or not seen yet
+	Former   string    // the last other holder that we saw; "": none
+	Seen     time.Time // when we last read or renewed the Lease
+	Fault    error     // why the last request failed; that another replica was faster is no fault
 }
 
 // Status returns what is known of the election.
@@ -200,7 +200,7 @@ func (e *Elector) Status() Status {
 	return s
 }
 
-// CouldLead reports whether this replica stands by and would take the Lease if it came free: it has read the Lease
+// CouldLead reports whether this replica stands by and would take the Lease if it became free: it has read the Lease
 // within its duration, and its requests do not fail.
 func (e *Elector) CouldLead() bool {
 	e.mu.Lock()
@@ -210,7 +210,7 @@ func (e *Elector) CouldLead() bool {
 		!s.Seen.IsZero() && elapsed(s.Seen, e.o.Clock()) <= e.o.Duration
 }
 
-// Standby tells who leads instead of us. Its times stay the same while nothing changes.
+// Standby says who leads instead of us. The text stays the same while nothing changes.
 func (s Status) Standby() string {
 	switch {
 	case s.Fault != nil && s.Holder == "":

@@ -11,17 +11,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// maxText bounds a holder and a fault, in bytes: anybody with a right to Leases may have written the holder.
+// maxText bounds a holder and a fault, in bytes: whoever may write Leases can write any holder.
 const maxText = 300
 
-// lock is the Lease as client-go's election sees it. It moves the fence with each renewal, and ends the term when
-// somebody else may have led: client-go would take a Lease back that another replica had meanwhile, and go on.
+// lock is the Lease as client-go's election sees it. It opens the fence with each renewal, and ends the term when
+// another replica may have led: client-go would take back a Lease that another replica had meanwhile, and go on.
 type lock struct {
 	resourcelock.Interface
 	*Elector
 }
 
-// Get reads the Lease. Within a term, a Lease that is not ours any more ends the term.
+// Get reads the Lease. Within a term, a Lease that is no longer ours ends the term.
 func (l lock) Get(ctx context.Context) (r *resourcelock.LeaderElectionRecord, raw []byte, err error) {
 	r, raw, err = l.Interface.Get(ctx)
 	l.note(ctx, "get", err)
@@ -35,7 +35,7 @@ func (l lock) Get(ctx context.Context) (r *resourcelock.LeaderElectionRecord, ra
 	return r, raw, err
 }
 
-// saw notes who holds the Lease. It reports whether somebody else may have led in our term, which is over then.
+// saw notes who holds the Lease. It reports whether another replica may have led within our term, and then ends it.
 func (l lock) saw(r *resourcelock.LeaderElectionRecord) (lost bool) {
 	ours := r.HolderIdentity == l.o.Identity
 	l.mu.Lock()
@@ -46,7 +46,7 @@ func (l lock) saw(r *resourcelock.LeaderElectionRecord) (lost bool) {
 		l.o.Log.Info("another replica holds the Lease", "lease", l.Describe(), "holder", s.Holder)
 	}
 	if !ours && !r.RenewTime.Equal(&l.renewed) {
-		s.Fault = nil // of a write: somebody else was faster
+		s.Fault = nil // of a write: another replica was faster
 	}
 	l.renewed = r.RenewTime
 	lost = l.term != nil && (!ours || r.LeaderTransitions != *l.term)
@@ -57,7 +57,7 @@ func (l lock) saw(r *resourcelock.LeaderElectionRecord) (lost bool) {
 	return lost
 }
 
-// Create makes the Lease, ours.
+// Create creates the Lease, with us as the holder.
 func (l lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.write(ctx, "create", r, l.Interface.Create)
 }
@@ -70,7 +70,7 @@ func (l lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) e
 func (l lock) write(ctx context.Context, verb string, r resourcelock.LeaderElectionRecord,
 	do func(context.Context, resourcelock.LeaderElectionRecord) error,
 ) error {
-	sent := l.o.Clock() // before the request: nobody can have seen the renewal earlier
+	sent := l.o.Clock() // before the request: nobody can see the renewal earlier
 	err := do(ctx, r)
 	if l.note(ctx, verb, err); err != nil {
 		return err
@@ -85,10 +85,10 @@ func (l lock) write(ctx context.Context, verb string, r resourcelock.LeaderElect
 	return nil
 }
 
-// note keeps the fault of a request, and logs it once, and its end.
+// note keeps the fault of a request. It logs the first failure, and the next success.
 func (l lock) note(ctx context.Context, verb string, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return // we gave it up
+		return // Run ended the request
 	}
 	if verb == "get" && apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		err = nil // there is no Lease yet, or another replica was faster
@@ -99,11 +99,10 @@ func (l lock) note(ctx context.Context, verb string, err error) {
 	switch {
 	case err != nil:
 		if l.failed, l.status.Fault = verb, err; was == nil {
-			log.Warn("the API server does not do what the election asks for: trying again",
-				"error", ironic.Line(err.Error(), maxText))
+			log.Warn("a request of the election fails: trying again", "error", ironic.Line(err.Error(), maxText))
 		}
 	case was != nil && (verb != "get" || l.failed == "get"):
 		l.status.Fault = nil
-		log.Info("the API server does what the election asks for again")
+		log.Info("the requests of the election succeed again")
 	}
 }

@@ -14,24 +14,24 @@ const (
 	InfrastructureGroup = "infrastructure.cluster.x-k8s.io"
 )
 
-// versions of both groups that are understood, the newest first.
+// versions are those of both groups that the throttle reads, the newest first.
 var versions = []string{"v1beta2", "v1beta1"}
 
 // Metal3 is the group and version of BareMetalHosts.
 var Metal3 = schema.GroupVersion{Group: "metal3.io", Version: "v1alpha1"}
 
-// Types of Metal3, and of Cluster API for both of its versions. Firmware settings, components and update policies have Metal3's
-// own types.
+// Types of Metal3, and of Cluster API in both versions. Firmware settings, components and update policies have the
+// types of Metal3's own Go module.
 type (
 	// Host is a BareMetalHost.
 	Host = Object[HostSpec, HostStatus]
-	// Ironic is a resource of ironic-standalone-operator.
+	// Ironic is an Ironic resource of ironic-standalone-operator.
 	Ironic = Object[IronicSpec, IronicStatus]
 	// Machine is a Machine.
 	Machine = Object[MachineSpec, MachineStatus]
 	// Owner is a MachineSet or a MachineDeployment.
 	Owner = Object[OwnerSpec, struct{}]
-	// Metal3Machine is a Metal3Machine, of which the metadata is used.
+	// Metal3Machine is a Metal3Machine; the throttle uses only its metadata.
 	Metal3Machine = Object[struct{}, struct{}]
 	// HealthCheck is a MachineHealthCheck.
 	HealthCheck = Object[HealthCheckSpec, struct{}]
@@ -39,14 +39,14 @@ type (
 	Template = Object[TemplateSpec, struct{}]
 )
 
-// HostSpec is of a BareMetalHost.
+// HostSpec is the spec of a BareMetalHost.
 type HostSpec struct {
 	Online                bool                    `json:"online"`
 	ExternallyProvisioned bool                    `json:"externallyProvisioned,omitempty"`
 	ConsumerRef           *corev1.ObjectReference `json:"consumerRef,omitempty"`
 }
 
-// HostStatus is of a BareMetalHost.
+// HostStatus is the status of a BareMetalHost.
 type HostStatus struct {
 	OperationalStatus metal3.OperationalStatus `json:"operationalStatus,omitempty"`
 	ErrorType         metal3.ErrorType         `json:"errorType,omitempty"`
@@ -57,13 +57,13 @@ type HostStatus struct {
 	} `json:"provisioning"`
 }
 
-// Image is what a host runs.
+// Image is what BMO writes to the disk of a host.
 type Image struct {
 	URL      string `json:"url"`
 	Checksum string `json:"checksum,omitempty"`
 }
 
-// IronicSpec is of an Ironic.
+// IronicSpec is the spec of an Ironic resource.
 type IronicSpec struct {
 	APICredentialsName string `json:"apiCredentialsName"`
 	TLS                struct {
@@ -71,18 +71,18 @@ type IronicSpec struct {
 	} `json:"tls"`
 }
 
-// IronicStatus is of an Ironic.
+// IronicStatus is the status of an Ironic resource.
 type IronicStatus struct {
 	Conditions []metav1.Condition `json:"conditions"`
 }
 
-// Reference is one to an object of the same namespace.
+// Reference names an object of the same namespace.
 type Reference struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }
 
-// MachineSpec is of a Machine, and of the template of one.
+// MachineSpec is the spec of a Machine, and of a template of Machines.
 type MachineSpec struct {
 	ClusterName       string         `json:"clusterName"`
 	ProviderID        string         `json:"providerID,omitempty"`
@@ -90,7 +90,7 @@ type MachineSpec struct {
 	Taints            []corev1.Taint `json:"taints,omitempty"`
 }
 
-// MachineStatus is of a Machine.
+// MachineStatus is the status of a Machine.
 type MachineStatus struct {
 	NodeRef struct {
 		Name string `json:"name"`
@@ -101,7 +101,7 @@ type MachineStatus struct {
 	} `json:"v1beta2,omitzero"`
 }
 
-// HealthCheckSpec is of a MachineHealthCheck.
+// HealthCheckSpec is the spec of a MachineHealthCheck.
 type HealthCheckSpec struct {
 	ClusterName        string               `json:"clusterName"`
 	Selector           metav1.LabelSelector `json:"selector"`
@@ -111,9 +111,9 @@ type HealthCheckSpec struct {
 	} `json:"checks,omitzero"`
 }
 
-// OwnerSpec is of a MachineSet or MachineDeployment.
+// OwnerSpec is the spec of a MachineSet or MachineDeployment.
 type OwnerSpec struct {
-	Replicas *int                  `json:"replicas,omitempty"` // nil: 1
+	Replicas *int                  `json:"replicas,omitempty"` // nil means 1
 	Paused   bool                  `json:"paused,omitempty"`
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	Template struct {
@@ -121,7 +121,7 @@ type OwnerSpec struct {
 	} `json:"template"`
 }
 
-// TemplateSpec is of a Metal3MachineTemplate.
+// TemplateSpec is the spec of a Metal3MachineTemplate.
 type TemplateSpec struct {
 	Template struct {
 		Spec struct {
@@ -138,7 +138,7 @@ type TemplateSpec struct {
 	} `json:"template"`
 }
 
-// Add makes the types known to a scheme.
+// Add registers the types in a scheme.
 func Add(to *runtime.Scheme) error {
 	narrow[HostSpec, HostStatus](to, Metal3, "BareMetalHost")
 	narrow[IronicSpec, IronicStatus](to, schema.GroupVersion{Group: "ironic.metal3.io", Version: "v1alpha1"}, "Ironic")

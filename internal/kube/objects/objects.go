@@ -1,5 +1,5 @@
-// Package objects has narrow Go types of what is read and written of Metal3 and Cluster API. They decode the fields that are
-// used and pass the rest over, most of all a BareMetalHost's hardware details.
+// Package objects has narrow Go types for the objects of Metal3 and Cluster API. They decode only the fields that the
+// throttle uses, and skip the others, most of all a BareMetalHost's hardware details.
 package objects
 
 import (
@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Object is one object of Kubernetes with the fields of its spec and status that are used.
+// Object is one object of Kubernetes, with the fields of its spec and status that the throttle uses.
 type Object[S, T any] struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -20,7 +20,7 @@ type Object[S, T any] struct {
 	Status T `json:"status"`
 }
 
-// DeepCopyObject implements runtime.Object. Spec and status are shared with the copy: nobody changes them in place.
+// DeepCopyObject implements runtime.Object. The copy shares spec and status: nobody changes them in place.
 func (o *Object[S, T]) DeepCopyObject() runtime.Object {
 	c := *o
 	o.DeepCopyInto(&c.ObjectMeta)
@@ -35,7 +35,7 @@ type List[S, T any] struct {
 	Items []Object[S, T] `json:"items"`
 }
 
-// DeepCopyObject implements runtime.Object. Spec and status of the items are shared with the copy.
+// DeepCopyObject implements runtime.Object. The items of the copy share spec and status.
 func (l *List[S, T]) DeepCopyObject() runtime.Object {
 	c := *l
 	l.DeepCopyInto(&c.ListMeta)
@@ -46,20 +46,20 @@ func (l *List[S, T]) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// As says what an object or list is, and returns it. Types that stand for several kinds or versions need it before each
-// request: the client clears it in answers.
+// As sets the kind of an object or list, and returns that. Types that stand for several kinds or versions need it
+// before each request: the client clears the kind in answers.
 func As[O runtime.Object](o O, kind schema.GroupVersionKind) O {
 	o.GetObjectKind().SetGroupVersionKind(kind)
 	return o
 }
 
-// ListOf is the kind of a list of objects of a kind.
+// ListOf returns the kind of a list of that kind.
 func ListOf(kind schema.GroupVersionKind) schema.GroupVersionKind {
 	kind.Kind += "List"
 	return kind
 }
 
-// Controller is the owner that keeps the object; zero: none does.
+// Controller returns the owner that controls the object; zero: none does.
 func Controller(o metav1.Object) metav1.OwnerReference {
 	if owner := metav1.GetControllerOf(o); owner != nil {
 		return *owner
@@ -67,7 +67,7 @@ func Controller(o metav1.Object) metav1.OwnerReference {
 	return metav1.OwnerReference{}
 }
 
-// Replicas is how many Machines an owner wants.
+// Replicas returns how many Machines an owner wants.
 func Replicas(o *Owner) int {
 	if o.Spec.Replicas == nil {
 		return 1
@@ -75,8 +75,8 @@ func Replicas(o *Owner) int {
 	return *o.Spec.Replicas
 }
 
-// ProviderIDs are what spec.providerID of a node on a host may be: metal3://UID and metal3://NAMESPACE/HOST/METAL3MACHINE of
-// Cluster API's provider, or baremetalhost:///NAMESPACE/NAME/UID of OpenShift's.
+// ProviderIDs returns what spec.providerID of a node on h may be: Cluster API's provider writes metal3://UID or
+// metal3://NAMESPACE/HOST/METAL3MACHINE, OpenShift's baremetalhost:///NAMESPACE/NAME/UID.
 func ProviderIDs(h *Host) []string {
 	name, uid := h.Namespace+"/"+h.Name, string(h.UID)
 	var ids []string
@@ -89,8 +89,8 @@ func ProviderIDs(h *Host) []string {
 	return ids
 }
 
-// Runs reports whether that node, with that spec.providerID, is the one that a Machine runs on a host. Where it is a node of
-// the throttle's own cluster, the Machine's Cluster is that one, and needs no kubeconfig.
+// Runs reports whether the node with that name and spec.providerID belongs to the Machine on the host. If it does, and
+// is in the throttle's own cluster, the Machine's Cluster is that one, and needs no kubeconfig.
 func Runs(m *Machine, h *Host, node, providerID string) bool {
 	return m.Status.NodeRef.Name == node && slices.Contains(ProviderIDs(h), providerID)
 }
@@ -108,10 +108,10 @@ func Paused(o metav1.Object) bool {
 	return false
 }
 
-// doNotDisrupt are the annotations that forbid to evict a pod, or to take a host or Machine away.
+// doNotDisrupt are the annotations that forbid to evict a pod, or to remove a host or Machine.
 var doNotDisrupt = []string{"ironic-throttle.metal3.io/do-not-disrupt", "karpenter.sh/do-not-disrupt"}
 
-// Forbids reports whether an annotation forbids to disrupt the object. A text that cannot be read forbids.
+// Forbids reports whether an annotation forbids to disrupt the object. Any value but "false" does.
 func Forbids(o metav1.Object) bool {
 	for _, mark := range doNotDisrupt {
 		if text, there := o.GetAnnotations()[mark]; there && strings.TrimSpace(text) != "false" {

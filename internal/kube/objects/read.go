@@ -18,21 +18,21 @@ import (
 const (
 	pageSize   = 500
 	customPage = 250 // of custom resources: BareMetalHosts are large
-	tries      = 3   // of a list whose pages expire before the last one is read
+	tries      = 3   // of a list that expires before its last page
 )
 
 var errNoList = errors.New("the answer is no list")
 
-// Server is an API server that is being read. Nothing is asked for after the first error.
+// Server reads from an API server. After the first error it asks for nothing more. It is for one goroutine.
 type Server struct {
 	client.Client
 
-	Account string // whose rights count: an error about a missing one names it
-	Err     error
+	Account string // whose rights count: the error about a missing right names it
+	Err     error  // the first error
 }
 
-// Get reads the object NAMESPACE/NAME of a kind, in the newest version that is served. One that is not there has no UID,
-// and is no error. Without a name, nothing is asked for.
+// Get reads the object NAMESPACE/NAME of a kind, in the newest version that the server has. An object that does not
+// exist has no UID, and is no error. Without a name, Get sends nothing.
 func Get[T client.Object](ctx context.Context, s *Server, kind, key string) T {
 	at := client.ObjectKey{Name: key}
 	if namespace, name, ok := strings.Cut(key, "/"); ok {
@@ -41,7 +41,7 @@ func Get[T client.Object](ctx context.Context, s *Server, kind, key string) T {
 	o := blank[T]()
 	for i, all := 0, s.versions(o, kind); i < len(all) && key != ""; i++ {
 		err := s.Client.Get(ctx, at, As(o, all[i]))
-		As(o, all[i]) // the client clears it
+		As(o, all[i]) // the client clears the kind
 		served := !apierrors.IsNotFound(err) || !apierrors.IsUnexpectedServerError(err)
 		switch {
 		case !served && i+1 < len(all):
@@ -54,8 +54,8 @@ func Get[T client.Object](ctx context.Context, s *Server, kind, key string) T {
 	return o
 }
 
-// All reads all objects of a kind, page by page, in the newest version that is served, and returns what keep makes of
-// each. A kind that is not served is as if it had no objects.
+// All reads all objects of a kind, page by page, in the newest version that the server has, and returns what keep makes
+// of each. A kind that the server does not have counts as one without objects.
 func All[T client.Object, K any](
 	ctx context.Context, s *Server, kind string, keep func(T) K, options ...client.ListOption,
 ) (all []K) {
@@ -77,7 +77,7 @@ func All[T client.Object, K any](
 	return nil
 }
 
-// AllIn is All in each of the namespaces; none: in all of them.
+// AllIn is All in each of the namespaces; without namespaces, in the whole cluster.
 func AllIn[T client.Object, K any](
 	ctx context.Context, s *Server, namespaces []string, kind string, keep func(T) K, options ...client.ListOption,
 ) (all []K) {
@@ -90,30 +90,30 @@ func AllIn[T client.Object, K any](
 	return all
 }
 
-// Whole keeps an object as it is.
+// Whole is a keep for All that returns the object as it is.
 func Whole[T client.Object](o T) T { return o }
 
 func pages[T client.Object, K any](
-	ctx context.Context, s *Server, of schema.GroupVersionKind, keep func(T) K, options []client.ListOption,
+	ctx context.Context, s *Server, version schema.GroupVersionKind, keep func(T) K, options []client.ListOption,
 ) (all []K, err error) {
 	size := client.Limit(pageSize)
-	if strings.Contains(of.Group, "x-k8s.io") || of.Group == Metal3.Group {
+	if strings.Contains(version.Group, "x-k8s.io") || version.Group == Metal3.Group {
 		size = customPage
 	}
 	for next := ""; ; {
-		empty, err := s.Scheme().New(ListOf(of))
+		empty, err := s.Scheme().New(ListOf(version))
 		if err != nil {
 			return nil, err
 		}
-		page := As(empty, ListOf(of)).(client.ObjectList) //nolint:forcetypeassert // the scheme's lists are
+		page := As(empty, ListOf(version)).(client.ObjectList) //nolint:forcetypeassert // the scheme's lists are
 		if err := s.Client.List(ctx, page, append([]client.ListOption{size, client.Continue(next)}, options...)...); err != nil {
 			return nil, err
 		}
-		if page.GetResourceVersion() == "" { // a {} must not pass for a cluster without pods
-			return nil, fmt.Errorf("list of %ss: %w", of.Kind, errNoList)
+		if page.GetResourceVersion() == "" { // the answer {} must not count as a cluster without pods
+			return nil, fmt.Errorf("list of %ss: %w", version.Kind, errNoList)
 		}
 		err = meta.EachListItem(page, func(o runtime.Object) error {
-			all = append(all, keep(As(o.(T), of))) //nolint:forcetypeassert // an item of this list
+			all = append(all, keep(As(o.(T), version))) //nolint:forcetypeassert // an item of this list
 			return nil
 		})
 		if next = page.GetContinue(); err != nil || next == "" {
@@ -122,7 +122,7 @@ func pages[T client.Object, K any](
 	}
 }
 
-// explain says which account lacks a right, and why a request ended that its caller has ended.
+// explain adds which account lacks a right. It returns the caller's cause for a request that the caller ended.
 func (s *Server) explain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -137,7 +137,7 @@ func blank[T client.Object]() T {
 	return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) //nolint:forcetypeassert // it is a T
 }
 
-// versions are those of a kind, the newest first, and none after an error. A Go type may stand for several kinds.
+// versions returns those of a kind, the newest first; none after an error. A Go type may stand for several kinds.
 func (s *Server) versions(o runtime.Object, kind string) []schema.GroupVersionKind {
 	if s.Err != nil {
 		return nil
@@ -146,5 +146,5 @@ func (s *Server) versions(o runtime.Object, kind string) []schema.GroupVersionKi
 	if err != nil {
 		s.Err = err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(of schema.GroupVersionKind) bool { return of.Kind != kind })
+	return slices.DeleteFunc(slices.Clone(all), func(k schema.GroupVersionKind) bool { return k.Kind != kind })
 }
