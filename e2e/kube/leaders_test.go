@@ -196,12 +196,12 @@ func (s *storm) another(life string) {
 	}, func() string { return fmt.Sprintf("%q; the pods %q are selected", s.lives, selected) })
 }
 
-// ends waits for the end of a replica that knows by now or soon that it leads no more, and says so.
+// ends waits for the end of a replica that knows by now or soon that it no longer leads, and says so.
 func (s *storm) ends(p *throttle) {
 	s.Helper()
-	await(s.T, "end of a process that leads no more", func() bool { return !p.Running() }, p.Log.Tail)
-	if len(p.Log.Lines("leads no more")) == 0 || p.Err() == nil {
-		s.Errorf("it ends with %v and does not say that it leads no more:\n%s", p.Err(), p.Log.Tail())
+	await(s.T, "end of a process that no longer leads", func() bool { return !p.Running() }, p.Log.Tail)
+	if len(p.Log.Lines("no longer leads")) == 0 || p.Err() == nil {
+		s.Errorf("it ends with %v and does not say that it no longer leads:\n%s", p.Err(), p.Log.Tail())
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
-// Changed takes a change that the watch has seen, as hosts.Options has it: old is nil for a host that is new, now for
-// one that is gone.
+// Changed handles a change that the watch has seen (hosts.Options.Changed): old is nil for a new host, now for one that
+// is gone.
 func (h *Hosts) Changed(old, now *hosts.Host) {
 	if now == nil {
 		h.Decision.HostGone(h.now(), old.Host)
@@ -26,7 +26,7 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	if old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
 	}
-	// Who deletes a Machine takes the image from its host first.
+	// Cluster API's provider removes the image from the host of a deleted Machine first.
 	if now.Left && !old.Left || now.Bare && !old.Bare {
 		h.Decision.HostLeft(h.now(), now.Host)
 	}
@@ -35,7 +35,7 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	}
 }
 
-// noteHoldoff enters the hold-off that a host asks for, "" = none. One that cannot be read is none.
+// noteHoldoff notes the hold-off that a host asks for; "": none. An invalid one counts as none.
 func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
 	name := host.Namespace + "/" + host.Name
 	length, err := config.HoldLength(text)
@@ -49,12 +49,12 @@ func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
 	}
 	select {
 	case h.changed <- struct{}{}:
-	default: // somebody is told already
+	default: // a signal waits already
 	}
 }
 
-// release lets a host go whose annotation names its episode. An annotation that comes before we know of the failure
-// counts when the host asks.
+// release ends the hold whose episode the annotation names. An annotation that comes before the throttle knows of the
+// failure counts when the host asks.
 func (h *Hosts) release(host *hosts.Host) {
 	answer, err := h.Decision.ReleaseHold(h.now(), host.Namespace, host.Name, host.Release)
 	if err != nil {
@@ -65,11 +65,11 @@ func (h *Hosts) release(host *hosts.Host) {
 	}
 }
 
-// HoldoffsChanged receives when Holdoffs may have changed.
+// HoldoffsChanged returns a channel that receives when Holdoffs may have changed.
 func (h *Hosts) HoldoffsChanged() <-chan struct{} { return h.changed }
 
-// Holdoffs returns the hold-offs of single hosts of the settings, with those of the hosts themselves above them. None
-// of these is longer than most: a host that is held counts for MAX_FAILED, which is a matter of others too.
+// Holdoffs returns the hold-offs of single hosts: those of the annotations win over those of the settings. It cuts an
+// annotation to most, because a held host counts for MAX_FAILED, which affects other hosts, too.
 func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) map[string]time.Duration {
 	if h == nil {
 		return settings

@@ -1,5 +1,5 @@
-// Package clusterhosts stands between the decision and the BareMetalHosts of the cluster: what the decision knows of a
-// host, what its owner asks for by annotation, and what the owner is told by Events.
+// Package clusterhosts connects the decision with the BareMetalHosts of the cluster: it tells the decision about hosts
+// and their annotations, and the owners of hosts about answers, by Events.
 package clusterhosts
 
 import (
@@ -22,8 +22,8 @@ type Directory interface {
 	Knows(namespace string) bool
 }
 
-// Hosts are the BareMetalHosts of the cluster. Make them with New and set all fields before anything runs. A nil Hosts
-// is no cluster.
+// Hosts are the BareMetalHosts of the cluster. Make them with New, and set all fields before anything runs. Then they
+// are safe for concurrent use. Holdoffs of a nil Hosts returns those of the settings.
 type Hosts struct {
 	Directory Directory
 	Recorder  *tell.Recorder
@@ -36,7 +36,7 @@ type Hosts struct {
 	changed chan struct{}
 
 	mu    sync.Mutex               // guards the rest
-	asked map[string]time.Duration // what HoldoffAnnotation says, by namespace/name
+	asked map[string]time.Duration // the hold-offs of HoldoffAnnotation, by NAMESPACE/NAME
 }
 
 // New returns Hosts without their fields.
@@ -44,8 +44,8 @@ func New(now func() time.Time, log *slog.Logger) *Hosts {
 	return &Hosts{now: now, log: log, changed: make(chan struct{}, 1), asked: map[string]time.Duration{}}
 }
 
-// Find returns the host that is asked about, never one of another node. Its node decides where the name leads to none
-// or to the host of another node: a host that was moved has left its name on its node.
+// Find returns the host that an ask means, never one with another node. If no host with that node has the name, the
+// node decides: in Ironic, the node of a host that was moved still has the old name.
 func (h *Hosts) Find(namespace, name, nodeUUID string) (host hosts.Host, ok bool) {
 	if namespace != "" && name != "" {
 		host, ok = h.Directory.ByName(namespace, name)
@@ -53,7 +53,7 @@ func (h *Hosts) Find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 			return host, true
 		}
 	}
-	// A host of a namespace that cannot be read may be there all the same.
+	// In a namespace that the directory does not know, the named host may exist all the same.
 	if nodeUUID != "" && (namespace == "" || name == "" || h.Directory.Knows(namespace)) {
 		return h.Directory.ByNode(nodeUUID)
 	}
@@ -66,20 +66,20 @@ func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
 	return host.Host, ok
 }
 
-// Stands tells which host it is and how it stands at this moment, for tell.Options.
+// Stands implements tell.Options.Stands.
 func (h *Hosts) Stands(namespace, name string) (uid string, waits, works bool) {
 	host, _ := h.Directory.ByName(namespace, name)
 	waits, works = h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
 	return host.UID, waits, works
 }
 
-// Told is the decision whose answers hosts are told by Events.
+// Told is the decision, and writes its answers as Events on the hosts.
 type Told struct {
 	*admission.Controller
 	Hosts *Hosts
 }
 
-// IsReady is Controller's.
+// IsReady is Controller.IsReady, with an Event unless it is a dry run.
 func (d Told) IsReady(now time.Time, ask api.Ask) api.Answer {
 	answer := d.Controller.IsReady(now, ask)
 	if !ask.DryRun {
@@ -88,21 +88,21 @@ func (d Told) IsReady(now time.Time, ask api.Ask) api.Answer {
 	return answer
 }
 
-// Forward is Controller's.
+// Forward is Controller.Forward, with an Event.
 func (d Told) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass) {
 	answer, pass := d.Controller.Forward(now, ask, target)
 	d.Hosts.tell(ask, answer)
 	return answer, pass
 }
 
-// tell lets the owner of a host see an answer to it.
+// tell shows an answer to the owner of the host.
 func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
 	if host, known := h.Find(ask.Namespace, ask.Name, ask.NodeUUID); known {
 		h.Recorder.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
 }
 
-// forTenant is an answer without what it tells of other hosts: whoever owns the namespace can read an Event.
+// forTenant removes from an answer what it says about other hosts: the owner of the namespace can read the Event.
 func forTenant(a api.Answer) api.Answer {
 	if a.Reason == api.ReasonBreakerOpen || a.Reason == api.ReasonHalfOpen || a.Reason == api.ReasonShortCircuit {
 		a.Message = "too many other hosts have failed; this one starts when the cause is fixed, " +

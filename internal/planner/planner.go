@@ -1,5 +1,5 @@
-// Package planner joins what a plan of planned work is made of: the cluster, how the throttle
-// stands, and the settings. pkg/disruption makes the plan of it.
+// Package planner collects the input of a plan of planned work: the clusters, the throttle's state and the settings.
+// pkg/disruption makes the plan.
 package planner
 
 import (
@@ -11,16 +11,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// keep is how long a state is used for further questions: a page that polls does not have
-// the cluster read each time.
+// keep is how long a state serves further questions, so that a page that polls does not cause a read each time.
 const keep = 5 * time.Second
 
 // Options is what New needs; all are required.
 type Options struct {
-	// Read reads the clusters: all of a State but its Throttle.
+	// Read reads the clusters: it fills in all of a State but its Throttle.
 	Read func(ctx context.Context) (disruption.State, error)
-	// Throttle tells how the decision stands; Config the settings in force. Both are called for each state, and must
-	// not block.
+	// Throttle returns the throttle's state, and Config the settings in force. They must not block.
 	Throttle func(now time.Time) disruption.Throttle
 	Config   func() disruption.Config
 	Now      func() time.Time
@@ -29,12 +27,12 @@ type Options struct {
 // Planner makes plans, one at a time. It is safe for concurrent use.
 type Planner struct {
 	opts Options
-	turn chan *reading // who takes what was read last may read, and puts it back
+	turn chan *reading // a lock: whoever takes the last reading may read, and puts one back
 }
 
 // reading is one state of the cluster, with the plan that was made of it.
 type reading struct {
-	at    time.Time // when it was complete
+	at    time.Time // when reading was complete
 	state disruption.State
 	plan  *api.Plan // nil: not made yet
 }
@@ -46,7 +44,7 @@ func New(o Options) *Planner {
 	return p
 }
 
-// Plan says what could be released or provisioned again, as of the time at which the state was taken.
+// Plan returns what could be released or provisioned again, as of the time of the state.
 func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 	err = p.with(ctx, keep, func(r *reading) error {
 		if r.plan == nil {
@@ -62,7 +60,7 @@ func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 	return plan, err
 }
 
-// Explain tells why a host is a candidate or not; known is false for one that is not there.
+// Explain says why a host is a candidate or not; known is false if the host does not exist.
 func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.PlanExplanation, known bool, err error) {
 	host := disruption.Key{Namespace: namespace, Name: name}
 	err = p.with(ctx, keep, func(r *reading) (err error) {
@@ -72,7 +70,7 @@ func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.Pl
 	return e, known, err
 }
 
-// State reads the cluster for a plan that is carried out. Nobody may change what it returns.
+// State reads the clusters anew, to carry out a plan. Nobody may change the result.
 func (p *Planner) State(ctx context.Context) (state *disruption.State, err error) {
 	err = p.with(ctx, 0, func(r *reading) error {
 		state = &r.state
@@ -81,17 +79,17 @@ func (p *Planner) State(ctx context.Context) (state *disruption.State, err error
 	return state, err
 }
 
-// PlanOf is disruption.Plan by the settings in force.
+// PlanOf calls disruption.Plan with the settings in force.
 func (p *Planner) PlanOf(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error) {
 	return disruption.Plan(ctx, s, p.opts.Config(), now)
 }
 
-// Validate is disruption.Validate by the settings in force.
+// Validate calls disruption.Validate with the settings in force.
 func (p *Planner) Validate(ctx context.Context, plan api.Plan, s *disruption.State, now time.Time) error {
 	return disruption.Validate(ctx, plan, s, p.opts.Config(), now)
 }
 
-// with lets use have a state that is younger than most. Others wait meanwhile, until their own ctx ends.
+// with calls use with a state that is younger than most. Other callers wait meanwhile, until their own ctx ends.
 func (p *Planner) with(ctx context.Context, most time.Duration, use func(*reading) error) (err error) {
 	var r *reading
 	select {
@@ -104,7 +102,7 @@ func (p *Planner) with(ctx context.Context, most time.Duration, use func(*readin
 	if r != nil && !begun.Before(r.at) && begun.Sub(r.at) < most {
 		return use(r)
 	}
-	r = nil // free before the next one is read
+	r = nil // frees its memory before the next read
 	state, err := p.opts.Read(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the cluster: %w", err)

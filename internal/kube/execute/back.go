@@ -6,7 +6,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 )
 
-// newcomers are Machines of the pool that were made since the command began.
+// newcomers returns the Machines of the pool that were made since the command began.
 func (r *record) newcomers(s *seen) (all []machine) {
 	for _, m := range s.members {
 		if m.CreationTimestamp.After(r.Newest) && string(m.UID) != r.MachineUID {
@@ -16,7 +16,7 @@ func (r *record) newcomers(s *seen) (all []machine) {
 	return all
 }
 
-// replacement is the newcomer on the host that the plan has chosen; else the last one.
+// replacement returns the newcomer that claims the spare or has our mark; else the youngest one.
 func (r *record) replacement(s *seen) machine {
 	last := machine{Machine: &objects.Machine{}}
 	for _, m := range r.newcomers(s) {
@@ -30,7 +30,7 @@ func (r *record) replacement(s *seen) machine {
 	return last
 }
 
-// taken reports whether somebody else has claimed the spare.
+// taken reports whether another object than the replacement has claimed the spare.
 func (r *record) taken(s *seen) bool {
 	holder := consumer(s.spare)
 	return holder != "" && holder != infrastructure(r.replacement(s).Machine)
@@ -42,7 +42,7 @@ func (r record) deploy(s *seen, m moment) move {
 	late := m.now.Sub(r.Since) > deployLimit
 	_, _, to := done(s.owner)
 	switch {
-	case taken && r.ours(s.spare): // its work is nobody's plan any more
+	case taken && r.ours(s.spare): // its work is no longer planned work
 		return do(clean(s.spare))
 	case cmp.Or(r.unmarked(s), r.unfit(s)) != "":
 		return r.abandon(s, m, "%s", cmp.Or(r.unmarked(s), r.unfit(s)))
@@ -69,8 +69,8 @@ func (r record) deploy(s *seen, m moment) move {
 	return r.to(s, m, draining)
 }
 
-// takeBack takes the replacement back: the owner gets as small as it was, by that Machine. nil: there is nothing to be taken
-// back, or somebody else has, or Cluster API has chosen another Machine, for which it is stopped.
+// takeBack removes the replacement: the owner becomes as small as it was, and that Machine goes. It returns nil if
+// there is nothing to remove, somebody else did so, or Cluster API chose another Machine and the pool is stopped.
 func (r record) takeBack(s *seen, m moment) *move {
 	_, word, to := done(s.owner)
 	n, next := r.replacement(s), move{}
@@ -79,7 +79,7 @@ func (r record) takeBack(s *seen, m moment) *move {
 	switch {
 	case !r.ours(s.owner) || word != wordBack && word != wordUp || word == wordUp && objects.Replicas(s.owner) < to:
 		return nil
-	case word == wordBack && (!r.ours(n) || !deleted(n) && objects.Replicas(s.owner) > to): // gone, or somebody wants it after all
+	case word == wordBack && (!r.ours(n) || !deleted(n) && objects.Replicas(s.owner) > to): // gone, or wanted after all
 		return nil
 	case another && s.owner.Annotations[stoppedMark] != "":
 		return nil
@@ -89,9 +89,9 @@ func (r record) takeBack(s *seen, m moment) *move {
 		next = r.waits(m, otherLimit, "%s", r.paused(s))
 	case word == wordBack:
 		next = r.waits(m, leaveLimit, "replacement %s goes", keyOf(n))
-	case !found(n): // without it another Machine might go
+	case !found(n): // another Machine might go
 		next = r.waits(m, otherLimit, "Cluster API makes a Machine for %s, to be taken back", r.Pool)
-	case deleted(n): // by somebody else: Cluster API makes another one, which is to go
+	case deleted(n): // by somebody else: Cluster API makes another one, which must go then
 		next = r.waits(m, otherLimit, "replacement %s is being deleted by somebody else", keyOf(n))
 	case r.unsettled(s) != "":
 		next = r.waits(m, otherLimit, "%s", r.unsettled(s))
@@ -105,7 +105,7 @@ func (r record) takeBack(s *seen, m moment) *move {
 	return &next
 }
 
-// unmarks removes marks from Machines and the spare, and the taint.
+// unmarks returns the writes that remove our marks from Machines and the spare, and our taint.
 func (r *record) unmarks(s *seen) (writes []write) {
 	if r.ours(s.machine) {
 		writes = append(writes, unmark(s.machine))
@@ -124,11 +124,11 @@ func (r *record) unmarks(s *seen) (writes []write) {
 	return writes
 }
 
-// end removes what is left, the record last. What is abandoned is taken back first, and nothing that is still on its way can
-// change the owner after that.
+// end removes what is left, the record last. If the command is abandoned, it first removes the replacement, and then
+// writes to the owner once more: a write of ours that is still on its way then meets another version and fails.
 func (r record) end(s *seen, m moment) move {
 	if r.Why != "" {
-		if r.taken(s) && r.ours(s.spare) && s.spare.UID != s.host.UID { // what follows may take long
+		if r.taken(s) && r.ours(s.spare) && s.spare.UID != s.host.UID { // first: the rest may take long
 			return do(clean(s.spare))
 		}
 		if next := r.takeBack(s, m); next != nil {
@@ -142,12 +142,12 @@ func (r record) end(s *seen, m moment) move {
 	if writes := r.unmarks(s); len(writes) > 0 {
 		return do(writes...)
 	}
-	// After that the sweep finds the taint, when the cluster is back.
+	// After otherLimit, the sweep removes the taint when the cluster is back.
 	if a := s.node.away; a != nil && m.now.Sub(r.Since) <= otherLimit {
 		return r.asks(m, otherLimit, a)
 	}
 	last := move{done: true}
-	if r.ours(s.owner) { // with the record: that it was made safe from earlier writes is forgotten with its mark
+	if r.ours(s.owner) { // together with the record: without the mark, end would write wordEnd again
 		last.writes = append(last.writes, marks("removes its mark", s.owner, nil, nil))
 	}
 	last.writes = append(last.writes, clean(s.host))

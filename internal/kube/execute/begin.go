@@ -16,11 +16,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// settled is how old the youngest Machine of a pool must be for another one to come: Machines are told apart by when they
-// were made.
+// settled is how old the youngest Machine of a pool must be before a command begins: the creation time tells Machines
+// from those that come later.
 const settled = time.Minute
 
-// consider reads the clusters, removes marks that are left, and makes a plan, or carries out the one that was made.
+// consider reads the clusters, removes marks that are left over, and makes a plan, or carries out the one that is due.
 func (r *Runner) consider(ctx context.Context, hosts []*objects.Host) error {
 	held := r.o.Hold() != ""
 	if r.plan != nil && r.o.Now().Before(r.plan.ExecuteAfter) && !held {
@@ -45,7 +45,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host) error {
 	}
 	err = r.o.Planner.Validate(ctx, *p, s, r.o.Now())
 	if why := new(disruption.Abandoned); errors.As(err, &why) {
-		r.o.Log.Info("a plan does not hold any more: it is abandoned", "why", why.Why)
+		r.o.Log.Info("a plan no longer holds: it is abandoned", "why", why.Why)
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("validation of a plan: %w", err)
@@ -53,7 +53,7 @@ func (r *Runner) consider(ctx context.Context, hosts []*objects.Host) error {
 	return r.begin(ctx, p, s)
 }
 
-// make remembers a plan that has something to do.
+// make makes a plan, and keeps it if it has something to do.
 func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 	p, err := r.o.Planner.PlanOf(ctx, s, r.o.Now())
 	if err != nil {
@@ -73,7 +73,7 @@ func allowed(a api.PlanAction, s *disruption.State) bool {
 	})
 }
 
-// begin begins the first action that can be of a plan that was validated just now.
+// begin begins the first possible action of a plan that has just been validated.
 func (r *Runner) begin(ctx context.Context, p *api.Plan, s *disruption.State) error {
 	var refused error
 	defer func() { r.warn("an action of the plan is not carried out", refused) }()
@@ -95,7 +95,7 @@ func (r *Runner) begin(ctx context.Context, p *api.Plan, s *disruption.State) er
 	return nil
 }
 
-// first writes what begins a command: from now on another process finds it.
+// first writes the record of a command on its host: from now on, another process finds it.
 func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction) error {
 	r.begun, r.idle = c.text(), false
 	w := c.plan(s.host)
@@ -105,7 +105,7 @@ func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction
 		"command", c.ID, "action", a.ID, "reason", string(a.Reason), "evidence", a.Evidence, "savingPerHour", a.SavingPerHour,
 	}
 	if err := r.write(ctx, w, args...); errors.Is(err, errLater) {
-		return nil // the next plan knows
+		return nil // the host has changed: the next plan sees that
 	} else if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (r *Runner) first(ctx context.Context, c *record, s *seen, a api.PlanAction
 	return r.finish(ctx, c.Host)
 }
 
-// recordOf is what an action asks for: its first host. When that is done, the next plan knows better, also of those that were
-// to go with it. It does not look at the cluster.
+// recordOf returns the record for the first host of an action. The next plan decides on its other hosts. It does not
+// look at the cluster.
 func recordOf(a api.PlanAction, id string, now time.Time) record {
 	h := a.Hosts[0]
 	r := record{
@@ -129,7 +129,7 @@ func recordOf(a api.PlanAction, id string, now time.Time) record {
 	return r
 }
 
-// complete enters what the cluster says, and fails where that is not what the action was made for.
+// complete enters what the cluster shows, and fails if the action no longer fits it.
 func (r *record) complete(s *seen) error {
 	if s.node.away != nil {
 		return s.node.away
@@ -146,5 +146,5 @@ func (r *record) complete(s *seen) error {
 	if r.Decision != api.PlanRelease && r.Started.Sub(r.Newest) < settled {
 		return fmt.Errorf("%s has a Machine that is younger than %s", r.Pool, settled)
 	}
-	return r.fault() // else it would be begun and taken for none, again and again
+	return r.fault() // else pass would refuse the record that begin has written
 }

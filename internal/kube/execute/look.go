@@ -15,7 +15,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// seen is what a command is about, read at one time. What is not there has no UID.
+// seen has the objects that a command is about, read at one time. An object that does not exist has no UID.
 type seen struct {
 	host    *objects.Host
 	machine *objects.Machine
@@ -23,15 +23,15 @@ type seen struct {
 	spare   *objects.Host
 	owner   *objects.Owner
 	members []machine     // of the owner
-	pods    []*corev1.Pod // that must leave the node, while it is drained
+	pods    []*corev1.Pod // that must leave the node; only read in step draining
 }
 
 // machine is a Machine of the pool.
 type machine struct {
 	*objects.Machine
 	set string // its MachineSet
-	// host is NAMESPACE/NAME of the one that it has chosen, ready whether its node is, and away why that is not known. They
-	// are read of Machines that are younger than the record's Newest.
+	// host is NAMESPACE/NAME of its host, ready says whether its node is Ready, and away why nobody knows that. Only
+	// Machines that are younger than the record's Newest have these.
 	host  string
 	ready bool
 	away  *away
@@ -44,7 +44,7 @@ type node struct {
 	away    *away
 }
 
-// away is why a workload cluster was not read; nil: it was.
+// away says why a workload cluster could not be read; nil: it was read.
 type away struct {
 	cluster disruption.Key
 	err     error
@@ -52,7 +52,7 @@ type away struct {
 
 func (a *away) Error() string { return fmt.Sprintf("cluster %s cannot be read: %v", a.cluster, a.err) }
 
-// keyOf is NAMESPACE/NAME, or the name of a node.
+// keyOf returns NAMESPACE/NAME of an object, or the name of a node.
 func keyOf(o client.Object) string {
 	return disruption.Key{Namespace: o.GetNamespace(), Name: o.GetName()}.String()
 }
@@ -61,7 +61,7 @@ func found(o client.Object) bool { return o.GetUID() != "" }
 
 func deleted(o client.Object) bool { return o.GetDeletionTimestamp() != nil }
 
-// name is KIND NAMESPACE/NAME.
+// name returns KIND NAMESPACE/NAME.
 func name(o client.Object) string {
 	return o.GetObjectKind().GroupVersionKind().Kind + " " + keyOf(o)
 }
@@ -74,7 +74,7 @@ func consumer(h *objects.Host) string {
 	return c.Kind + " " + cmp.Or(c.Namespace, h.Namespace) + "/" + c.Name
 }
 
-// infrastructure is what claims the host of a Machine, as consumer has it.
+// infrastructure returns what claims the host of a Machine, in the form of consumer.
 func infrastructure(m *objects.Machine) string {
 	ref := m.Spec.InfrastructureRef
 	if ref.Name == "" {
@@ -88,19 +88,19 @@ func free(h *objects.Host) bool {
 	return consumer(h) == "" && (state == "available" || state == "ready")
 }
 
-// server is a cluster, the throttle's own for the zero key.
-func (r *Runner) server(ctx context.Context, of disruption.Key) *objects.Server {
+// server returns the API server of a cluster; the zero key is the throttle's own.
+func (r *Runner) server(ctx context.Context, cluster disruption.Key) *objects.Server {
 	account := "the account of its kubeconfig"
-	if of == (disruption.Key{}) {
+	if cluster == (disruption.Key{}) {
 		account = "the throttle's account (component planner-execute)"
 	}
-	c, err := r.o.Client(ctx, of)
+	c, err := r.o.Client(ctx, cluster)
 	return &objects.Server{Client: c, Account: account, Err: err}
 }
 
 func (r *Runner) own(ctx context.Context) *objects.Server { return r.server(ctx, disruption.Key{}) }
 
-// look reads what a command is about. h is its host, where that is read already.
+// look reads the objects that a command is about. h is its host; nil: look reads it, too.
 func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, error) {
 	own, s := r.own(ctx), &seen{host: h}
 	if h == nil {
@@ -108,7 +108,7 @@ func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, e
 	}
 	s.machine = objects.Get[*objects.Machine](ctx, own, "Machine", c.Machine)
 	s.node = r.nodeOf(ctx, own, s.machine, s.host, c.Node)
-	// Before the Machines: whoever has claimed it is among them.
+	// Before the Machines, so that the Machine that has claimed the spare is among them.
 	s.spare = objects.Get[*objects.Host](ctx, own, "BareMetalHost", c.Spare)
 	r.lookAtPool(ctx, own, c, s)
 	if c.Step == draining && own.Err == nil && found(s.node) {
@@ -117,8 +117,8 @@ func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, e
 	return s, own.Err
 }
 
-// nodeOf reads the node of a Machine, which is on that host, in that Machine's cluster. The throttle's own cluster comes
-// first: its kubeconfig is not asked for.
+// nodeOf reads the node of a Machine on that host, from the Machine's cluster. It looks in the throttle's own cluster
+// first, which needs no kubeconfig.
 func (r *Runner) nodeOf(ctx context.Context, own *objects.Server, m *objects.Machine, on *objects.Host, name string) node {
 	if !found(m) || name == "" {
 		return node{Node: &corev1.Node{}}
@@ -164,7 +164,7 @@ func (r *Runner) lookAtPool(ctx context.Context, own *objects.Server, c *record,
 	}
 }
 
-// lookAtNewcomer finds which host a Machine has chosen, and whether its node is Ready.
+// lookAtNewcomer finds the host of a Machine, and whether its node is Ready.
 func (r *Runner) lookAtNewcomer(ctx context.Context, own *objects.Server, m *machine) {
 	if ref := m.Spec.InfrastructureRef; ref.Kind == "Metal3Machine" {
 		chosen := objects.Get[*objects.Metal3Machine](ctx, own, ref.Kind, m.Namespace+"/"+ref.Name)
@@ -177,7 +177,7 @@ func (r *Runner) lookAtNewcomer(ctx context.Context, own *objects.Server, m *mac
 	}
 }
 
-// pods lists those that must leave a node before it goes.
+// pods returns the pods that must leave a node before it goes.
 func (r *Runner) pods(ctx context.Context, own *objects.Server, n *node) []*corev1.Pod {
 	there := r.server(ctx, n.cluster)
 	all := objects.All(ctx, there, "Pod", objects.Whole[*corev1.Pod], client.MatchingFields{"spec.nodeName": n.Name})

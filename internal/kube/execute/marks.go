@@ -13,32 +13,32 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Names on objects.
+// Labels, annotations and a taint.
 const (
 	prefix = "ironic-throttle.metal3.io/"
-	// commandMark is a label on hosts, Machines and owners that a command has changed: its id, and a word besides. As an
-	// annotation, on the BareMetalHost, it is the record.
+	// commandMark is the label of a command on the hosts, Machines and owners that it has changed: ID, or ID.WORD. The
+	// annotation of that name, on the BareMetalHost, is the record.
 	commandMark = prefix + "command"
-	// plannedMark lets the work of a host wait behind everybody.
+	// plannedMark lets the work of a host wait behind all other work.
 	plannedMark = prefix + "planned"
-	// executeMark is "true" on an owner where plans may be carried out.
+	// executeMark is "true" on an owner whose plans the throttle may carry out.
 	executeMark = prefix + "execute"
-	// stoppedMark is on an owner, and says why nothing is carried out there until somebody removes it.
+	// stoppedMark says, on an owner, why the throttle carries out nothing there until somebody removes it.
 	stoppedMark = prefix + "execute-stopped"
 	// deleteMark tells Cluster API which Machine goes first when its owner gets smaller.
 	deleteMark = "cluster.x-k8s.io/delete-machine"
-	// taintKey is of the taint that keeps new pods off a node that goes. Its value is the command's id.
+	// taintKey is the key of the taint that keeps new pods off a node that goes. Its value is the command's id.
 	taintKey = prefix + "disrupting"
 )
 
-// The label is ID, or ID.WORD.REPLICAS on an owner: what the command has done to its replicas, with the number that was
-// written. Cluster API does not hand labels on to MachineSets, annotations it does.
+// On an owner, the label is ID.WORD.REPLICAS: what the command has done to the replicas, and the number that it wrote.
+// It is a label because Cluster API copies annotations of a MachineDeployment to its MachineSets, but no labels.
 const (
 	wordUp   = "up"   // for the replacement
 	wordDown = "down" // for the Machine that goes
 	wordBack = "back" // the replacement taken back
-	wordEnd  = "end"  // nothing any more: a write that is still on its way meets another version
-	wordKept = "kept" // on a host: it had plannedMark before, which is somebody's
+	wordEnd  = "end"  // nothing: an earlier write that is still on its way meets another version
+	wordKept = "kept" // on a host: somebody had set plannedMark before
 )
 
 // done reads the label of an object.
@@ -55,18 +55,18 @@ func (r *record) ours(o client.Object) bool {
 	return found(o) && id == r.ID
 }
 
-// others reports whether another command has.
+// others reports whether another command has marked the object.
 func (r *record) others(o client.Object) bool { return o.GetLabels()[commandMark] != "" && !r.ours(o) }
 
-// mark is the value of deleteMark by which ours is known.
+// mark returns our value of deleteMark.
 func mark(id string) string { return "ironic-throttle-" + id }
 
-// marks is a write of the label, nil to remove it, and of annotations.
+// marks returns a write of the label (nil removes it) and of annotations.
 func marks(what string, on client.Object, label any, annotations map[string]any) write {
 	return write{what: what, on: on, labels: map[string]any{commandMark: label}, annotations: annotations}
 }
 
-// plans reports whether the work of a host is marked as planned by this command.
+// plans reports whether this command has marked the host, and its work is planned.
 func (r *record) plans(h *objects.Host) bool {
 	return r.ours(h) && h.Annotations[plannedMark] == "true"
 }
@@ -79,7 +79,7 @@ func (r *record) plan(h *objects.Host) write {
 	return marks("marks its host as planned work", h, label, map[string]any{plannedMark: "true"})
 }
 
-// clean removes our marks from a host, plannedMark unless that is somebody's.
+// clean removes our marks from a host, but not a plannedMark that somebody else set.
 func clean(h *objects.Host) write {
 	w := marks("removes its marks", h, nil, map[string]any{commandMark: nil, plannedMark: nil})
 	if _, word, _ := done(h); word == wordKept {
@@ -88,7 +88,7 @@ func clean(h *objects.Host) write {
 	return w
 }
 
-// markMachine says which Machine goes first.
+// markMachine marks the Machine that goes.
 func (r *record) markMachine(m *objects.Machine) write {
 	var annotations map[string]any
 	if r.scales() {
@@ -97,7 +97,7 @@ func (r *record) markMachine(m *objects.Machine) write {
 	return marks("marks the Machine", m, r.ID, annotations)
 }
 
-// unmark removes our marks from a Machine: deleteMark if it is as we have set it.
+// unmark removes our marks from a Machine, and deleteMark only if it has our value.
 func unmark(m *objects.Machine) write {
 	var annotations map[string]any
 	if id, _, _ := done(m); m.Annotations[deleteMark] == mark(id) {
@@ -106,7 +106,7 @@ func unmark(m *objects.Machine) write {
 	return marks("removes its mark", m, nil, annotations)
 }
 
-// scale changes the replicas, and says so, in one write.
+// scale changes the replicas and the label in one write.
 func (r *record) scale(o *objects.Owner, by int, word string) write {
 	from := objects.Replicas(o)
 	to := max(0, from+by)
@@ -120,7 +120,7 @@ func (r *record) scale(o *objects.Owner, by int, word string) write {
 	return w
 }
 
-// taintOf is the value of our taint; "" = there is none.
+// taintOf returns the value of our taint; "": there is none.
 func taintOf(taints []corev1.Taint) string {
 	for _, t := range taints {
 		if t.Key == taintKey {
@@ -130,9 +130,9 @@ func taintOf(taints []corev1.Taint) string {
 	return ""
 }
 
-// taint sets our taint, or removes it where id is "".
-func taint(n *corev1.Node, of disruption.Key, id string) write {
-	w := write{what: "removes its taint", on: n, cluster: of}
+// taint sets our taint, or removes it if id is "".
+func taint(n *corev1.Node, cluster disruption.Key, id string) write {
+	w := write{what: "removes its taint", on: n, cluster: cluster}
 	taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == taintKey })
 	if id != "" {
 		w.what = "taints the node"

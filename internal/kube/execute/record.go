@@ -14,7 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// step is how far a command is. What is done within one is seen by looking.
+// step is how far a command is. The objects themselves show how far it is within a step.
 type step string
 
 const (
@@ -26,7 +26,7 @@ const (
 	ending    step = "ending"
 )
 
-// steps are all steps, with what they do.
+// steps has the text of each step for people.
 var steps = map[step]string{
 	begun:     "it begins",
 	deploying: "the replacement is deployed first",
@@ -36,10 +36,9 @@ var steps = map[step]string{
 	ending:    "its marks are removed",
 }
 
-// record is a command as its annotation has it: one host is released, provisioned again or replaced. A tenant may write a
-// BareMetalHost, so it is no proof of anything: fault refuses what reaches beyond the host's namespace, and unproven looks for
-// our marks where the tenant may not write, before anything there goes. It does not name the cluster of the node, which is
-// that of the Machine.
+// record is a command to release, reprovision or replace one host, as its annotation has it. A tenant may write a
+// BareMetalHost, so a record proves nothing: fault refuses one that reaches beyond the host's namespace, and before
+// anything goes, unproven looks for our marks where the tenant may not write. The node is in the Machine's cluster.
 type record struct {
 	Version    int              `json:"version"`
 	ID         string           `json:"id"`
@@ -52,25 +51,25 @@ type record struct {
 	Machine    string           `json:"machine"` // NAMESPACE/NAME
 	MachineUID string           `json:"machineUID"`
 	Node       string           `json:"node"`
-	Consumer   string           `json:"consumer"` // KIND NAMESPACE/NAME of who has claimed the host
+	Consumer   string           `json:"consumer"` // KIND NAMESPACE/NAME of what has claimed the host
 	PowerOff   bool             `json:"powerOff,omitempty"`
-	Spare      string           `json:"spare,omitempty"` // NAMESPACE/NAME of the host that the plan has chosen as replacement
-	Newest     time.Time        `json:"newest,omitzero"` // when the youngest Machine of the pool was made; a younger one is new
+	Spare      string           `json:"spare,omitempty"` // NAMESPACE/NAME of the host that replaces it
+	Newest     time.Time        `json:"newest,omitzero"` // creation time of the youngest Machine when the command began
 	Started    time.Time        `json:"started"`
 	Step       step             `json:"step"`
-	Since      time.Time        `json:"since"`         // when it came to Step
-	Why        string           `json:"why,omitempty"` // the command is taken back; "" = it is not
+	Since      time.Time        `json:"since"`         // when Step began
+	Why        string           `json:"why,omitempty"` // why the command is abandoned; "": it is not
 }
 
 const (
 	version = 1
-	// maxText bounds somebody else's text that is taken over, and maxTexts all texts of a record.
+	// maxText bounds a text from elsewhere, and maxTexts all texts of a record, in bytes.
 	maxText, maxTexts = 512, 4 << 10
 )
 
 var errUnknown = errors.New("it is of another version of this program: let that finish it")
 
-// read reads a record. An error is about one that was not written here, or cannot be understood.
+// read reads a record. It fails if this program cannot have written it, or another version has.
 func read(text string) (r record, err error) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return r, err
@@ -78,7 +77,7 @@ func read(text string) (r record, err error) {
 	return r, r.fault()
 }
 
-// fault says what of a record cannot be ours; nil: nothing. Names that are none the API server refuses.
+// fault says why the record cannot be ours; nil: it can. It leaves it to the API server to refuse invalid names.
 func (r *record) fault() error {
 	home, _, _ := strings.Cut(r.Host, "/")
 	kind, owner := poolOf(r.Pool)
@@ -94,7 +93,8 @@ func (r *record) fault() error {
 	case r.ID == "" || r.HostUID == "" || r.MachineUID == "":
 		return errors.New("it has no id, or its host or Machine has no UID")
 	}
-	for _, key := range []string{r.Machine, owner, cmp.Or(r.Spare, r.Host)} { // Cluster API's provider takes hosts of its own namespace alone
+	// Cluster API's provider takes only hosts of its own namespace.
+	for _, key := range []string{r.Machine, owner, cmp.Or(r.Spare, r.Host)} {
 		if !strings.HasPrefix(key, home+"/") {
 			return fmt.Errorf("%.99q is not of the namespace of host %.99q", key, r.Host)
 		}
@@ -102,13 +102,12 @@ func (r *record) fault() error {
 	return nil
 }
 
-// poolOf takes a pool apart.
+// poolOf splits a pool into its kind and NAMESPACE/NAME.
 func poolOf(text string) (kind, owner string) {
 	kind, owner, _ = strings.Cut(text, " ")
 	return kind, owner
 }
 
-// text is what is written.
 func (r record) text() string {
 	r.Version = version
 	text, err := json.Marshal(r)
@@ -118,6 +117,6 @@ func (r record) text() string {
 	return string(text)
 }
 
-// of reports whether the record is of that host, and not of one that it is a copy of: where clusterctl moves objects, or a
-// backup brings them back, all Machines are new ones.
-func (r *record) of(h *objects.Host) bool { return r.Host == keyOf(h) && r.HostUID == string(h.UID) }
+// isOf reports whether the record is that of host h. After clusterctl move or a restore from a backup, h has a copy of
+// the record of an earlier object, and all Machines are new.
+func (r *record) isOf(h *objects.Host) bool { return r.Host == keyOf(h) && r.HostUID == string(h.UID) }

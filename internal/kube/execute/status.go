@@ -13,13 +13,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// failsFor is how long passes may fail in a row until somebody is warned.
+// failsFor is how long all passes must fail before Warnings says so.
 const failsFor = 5 * time.Minute
 
-// page is where an operator reads what to do.
+// page names the page that tells operators what to do.
 const page = `docs/planned-work.md, "When it is stuck"`
 
-// Running is what GET /v1/plan shows of the command that is unfinished; nil: none is.
+// Running returns the unfinished command for GET /v1/plan; nil: there is none. It is safe for concurrent use.
 func (r *Runner) Running() *api.PlanRunning {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,8 +31,8 @@ func (r *Runner) Running() *api.PlanRunning {
 	return &shown
 }
 
-// Warnings tell of what does not end by itself, and of the remedy. Their times are such that stay, so that a status does
-// not change by them.
+// Warnings says what does not end by itself, and the remedy. The texts change only when the state does, so that the
+// status does not change all the time. It is safe for concurrent use.
 func (r *Runner) Warnings(now time.Time) (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *Runner) Warnings(now time.Time) (all []string) {
 	return all
 }
 
-// show keeps what Running tells.
+// show sets what Running returns.
 func (r *Runner) show(c *record, next move) {
 	var shown *api.PlanRunning
 	if c != nil {
@@ -66,7 +66,7 @@ func (r *Runner) show(c *record, next move) {
 	r.running = shown
 }
 
-// report shows what a command does, and tells once where it is stuck.
+// report shows what a command does, and says once that it is stuck.
 func (r *Runner) report(ctx context.Context, c *record, s *seen, next move) {
 	known := r.Running()
 	r.show(c, next)
@@ -77,7 +77,7 @@ func (r *Runner) report(ctx context.Context, c *record, s *seen, next move) {
 	}
 }
 
-// end tells how a command has ended.
+// end logs how a command has ended, and writes Events.
 func (r *Runner) end(ctx context.Context, c *record, s *seen) {
 	r.show(nil, move{})
 	kind, reason, text := corev1.EventTypeNormal, "PlannedWorkFinished", fmt.Sprintf("%s of %s is done", c.Decision, c.Host)
@@ -89,23 +89,23 @@ func (r *Runner) end(ctx context.Context, c *record, s *seen) {
 	r.tell(ctx, s, kind, reason, text)
 }
 
-// tell puts an Event on the host and on the owner. That one is lost is no failure.
-func (r *Runner) tell(ctx context.Context, s *seen, kind, reason, text string) {
+// tell writes an Event on the host and on the owner. A lost Event is no failure.
+func (r *Runner) tell(ctx context.Context, s *seen, eventType, reason, text string) {
 	for _, o := range []client.Object{s.host, s.owner} {
 		if !found(o) {
 			continue
 		}
-		of := o.GetObjectKind().GroupVersionKind()
+		kind := o.GetObjectKind().GroupVersionKind()
 		on := corev1.ObjectReference{
-			APIVersion: of.GroupVersion().String(), Kind: of.Kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
 		}
-		if err := r.own(ctx).Create(ctx, tell.Event(on, kind, reason, text, r.o.Instance, r.o.Now())); err != nil {
+		if err := r.own(ctx).Create(ctx, tell.Event(on, eventType, reason, text, r.o.Instance, r.o.Now())); err != nil {
 			r.o.Log.Debug("no Event about planned work", "object", name(o), "error", err)
 		}
 	}
 }
 
-// note keeps the error of a pass. One of a process that ends is none for the log.
+// note keeps the error of a pass, and logs it unless the process ends.
 func (r *Runner) note(err error, ends bool) {
 	text := line(err)
 	r.mu.Lock()
@@ -119,7 +119,7 @@ func (r *Runner) note(err error, ends bool) {
 	}
 }
 
-// warn tells the log of an error once, until it is another one.
+// warn logs an error once, until it changes.
 func (r *Runner) warn(what string, err error) {
 	if text := line(err); text != r.warned[what] {
 		r.warned[what] = text
@@ -129,7 +129,7 @@ func (r *Runner) warn(what string, err error) {
 	}
 }
 
-// line is an error in one line.
+// line returns an error as one line; "": none.
 func line(err error) string {
 	if err == nil {
 		return ""

@@ -13,9 +13,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Limits of time. beginLimit is how long after its validation a command may still change something for the first time.
-// After deployLimit a replacement is taken back, and after drainLimit work without replacement. The others only make a
-// command stuck.
+// Limits of time. A command may make its first change up to beginLimit after its validation. It is abandoned if the
+// replacement is not ready after deployLimit, or, without a replacement, the node not empty after drainLimit. The other
+// limits only make it stuck.
 const (
 	beginLimit  = time.Minute
 	deployLimit = 3 * time.Hour
@@ -24,28 +24,28 @@ const (
 	otherLimit  = 10 * time.Minute
 )
 
-// moment is what a step depends on besides what was seen.
+// moment is what a step depends on besides the objects.
 type moment struct {
 	now time.Time
-	// live: this process has begun the command as the record has it, and validated its plan. What is not begun to change
-	// another one may not begin.
+	// live: this process has begun the command as the record has it, after it validated the plan. Another process may
+	// not make the first change.
 	live bool
-	hold string // why nothing further may start; "" = it may
+	hold string // why nothing more may start; "": it may
 }
 
-// move is what is to be done next: writes in their order, or waiting.
+// move is what to do next: writes in their order, or waiting.
 type move struct {
 	writes []write
-	pause  bool   // what comes next is looked for in the next pass
-	wait   string // what is waited for
-	stuck  bool   // … for too long
+	pause  bool   // the next pass finds out what comes after the writes
+	wait   string // what the command waits for
+	stuck  bool   // it waits for too long
 	done   bool   // the writes end the command
-	away   *away  // what does not answer
+	away   *away  // the cluster that does not answer
 }
 
 func do(w ...write) move { return move{writes: w} }
 
-// next says what a command does next. It depends on nothing else than what is given.
+// next says what a command does next. It depends only on its arguments and the record.
 func (r record) next(s *seen, m moment) move {
 	if why := r.paused(s); why != "" && slices.Contains([]step{deploying, draining, going}, r.Step) {
 		return r.waits(m, otherLimit, "%s", why)
@@ -61,24 +61,24 @@ func (r record) next(s *seen, m moment) move {
 		return r.letGo(s, m)
 	case leaving:
 		return r.leave(s, m)
-	default: // ending: read knows no other
+	default: // ending: read accepts no other
 		return r.end(s, m)
 	}
 }
 
-// waits is stuck when a step lasts longer than limit.
+// waits returns a move that waits. It is stuck if the step has lasted for longer than limit.
 func (r *record) waits(m moment, limit time.Duration, format string, args ...any) move {
 	return move{wait: ironic.Line(fmt.Sprintf(format, args...), maxText), stuck: m.now.Sub(r.Since) > limit}
 }
 
-// asks waits for a cluster that does not answer: nothing is decided from silence.
+// asks waits for a cluster that does not answer: silence decides nothing.
 func (r *record) asks(m moment, limit time.Duration, a *away) move {
 	next := r.waits(m, limit, "cluster %s answers", a.cluster)
 	next.away = a
 	return next
 }
 
-// to writes down that the command is at another step.
+// to writes the next step into the record.
 func (r record) to(s *seen, m moment, next step) move {
 	was := r.Step
 	r.Step, r.Since = next, m.now
@@ -88,16 +88,16 @@ func (r record) to(s *seen, m moment, next step) move {
 	})
 }
 
-// abandon takes the command back.
+// abandon ends the command early: step ending then takes back what it has changed.
 func (r record) abandon(s *seen, m moment, format string, args ...any) move {
 	r.Why = ironic.Line(fmt.Sprintf(format, args...), maxText)
 	return r.to(s, m, ending)
 }
 
-// scales reports whether the owner is made smaller; else the Machine is deleted.
+// scales reports whether the command makes the owner smaller; else it deletes the Machine.
 func (r *record) scales() bool { return r.Decision != api.PlanReprovision }
 
-// paused says what somebody has paused; "" = nothing.
+// paused says what somebody has paused; "": nothing.
 func (r *record) paused(s *seen) string {
 	for _, o := range []client.Object{s.owner, s.machine, s.host} {
 		if objects.Paused(o) || o == client.Object(s.owner) && s.owner.Spec.Paused {
@@ -107,7 +107,7 @@ func (r *record) paused(s *seen) string {
 	return ""
 }
 
-// unsettled says why it might not be the marked Machine that goes when the owner gets smaller; "" = it is.
+// unsettled says why another Machine than the marked one might go when the owner becomes smaller; "": none can.
 func (r *record) unsettled(s *seen) string {
 	alive := s.alive()
 	if r.scales() && slices.ContainsFunc(alive, func(m machine) bool { return m.set != alive[0].set }) {
@@ -119,7 +119,7 @@ func (r *record) unsettled(s *seen) string {
 	return ""
 }
 
-// alive are the owner's Machines that stay.
+// alive returns the owner's Machines that are not being deleted.
 func (s *seen) alive() (all []machine) {
 	for _, m := range s.members {
 		if !deleted(m) {
@@ -129,12 +129,12 @@ func (s *seen) alive() (all []machine) {
 	return all
 }
 
-// has reports whether a Machine is among those.
+// has reports whether a Machine is in a list.
 func has(all []machine, uid string) bool {
 	return slices.ContainsFunc(all, func(m machine) bool { return string(m.UID) == uid })
 }
 
-// unfit says why the Machine may not go; "" = it may.
+// unfit says why the Machine may not go; "": it may.
 func (r *record) unfit(s *seen) string {
 	m, o := s.machine, s.owner
 	value, marked := m.Annotations[deleteMark]
@@ -157,8 +157,8 @@ func (r *record) unfit(s *seen) string {
 	return ""
 }
 
-// unproven says why nothing may be disrupted: the node was not tainted by this command or belongs to another Machine, or the
-// owner that was made larger does not show it; "" = it may.
+// unproven says why the command may not disrupt anything: the node lacks its taint or belongs to another Machine, or
+// the owner lacks its label; "": it may.
 func (r *record) unproven(s *seen) string {
 	switch {
 	case r.Decision == api.PlanReplace && r.unmarked(s) != "":
@@ -171,7 +171,7 @@ func (r *record) unproven(s *seen) string {
 	return ""
 }
 
-// unmarked says why the owner does not show that the command has changed it; "" = it does.
+// unmarked says that the owner lacks the label of the command; "": it has it, or is gone.
 func (r *record) unmarked(s *seen) string {
 	if found(s.owner) && !r.ours(s.owner) {
 		return fmt.Sprintf("somebody has removed the label %s of %s", commandMark, r.Pool)
@@ -179,7 +179,7 @@ func (r *record) unmarked(s *seen) string {
 	return ""
 }
 
-// refused says why what has not begun to change may not; "" = it may.
+// refused says why the command may not make its first change; "": it may.
 func (r *record) refused(s *seen, m moment) string {
 	switch {
 	case !m.live:
@@ -200,7 +200,7 @@ func (r *record) refused(s *seen, m moment) string {
 	return ""
 }
 
-// begin taints the node, and makes the owner larger for a replacement.
+// begin taints the node, and for a replacement makes the owner larger.
 func (r record) begin(s *seen, m moment) move {
 	if _, word, _ := done(s.owner); r.ours(s.owner) && word == wordUp {
 		return r.to(s, m, deploying)
@@ -228,7 +228,7 @@ func (r record) begin(s *seen, m moment) move {
 	return do(r.scale(s.owner, +1, wordUp))
 }
 
-// mayGo is nil where the Machine may go: it is fit, its cluster answers, and our marks prove that it was chosen here.
+// mayGo returns nil if the Machine may go: it is fit, its cluster answers, and our marks prove that we chose it.
 func (r record) mayGo(s *seen, m moment, limit time.Duration) *move {
 	var next move
 	switch {
@@ -244,7 +244,7 @@ func (r record) mayGo(s *seen, m moment, limit time.Duration) *move {
 	return &next
 }
 
-// drain evicts the pods of a node. It has begun, and goes on whoever waits.
+// drain evicts the pods of a node. Once begun, it goes on even if hosts wait for slots.
 func (r record) drain(s *seen, m moment) move {
 	if not := r.mayGo(s, m, drainLimit); not != nil {
 		return *not
@@ -294,11 +294,12 @@ func (r record) letGo(s *seen, m moment) move {
 	return do(r.scale(s.owner, -1, wordDown))
 }
 
-// leave waits until the Machine is gone and its host is free, and for a pool that shall have another Machine for that.
+// leave waits until the Machine is gone and its host is free. To reprovision, it also waits for the next Machine.
 func (r record) leave(s *seen, m moment) move {
 	holder := consumer(s.host)
 	newcomers := r.newcomers(s)
 	ready := slices.ContainsFunc(newcomers, func(n machine) bool { return n.ready && !deleted(n) })
+	comes := len(newcomers) > 0 || len(s.alive()) < objects.Replicas(s.owner)
 	switch {
 	case string(s.machine.UID) == r.MachineUID && !deleted(s.machine):
 		return r.chosen(s, m)
@@ -309,13 +310,13 @@ func (r record) leave(s *seen, m moment) move {
 	case free(s.host) && r.PowerOff && s.host.Spec.Online:
 		off := map[string]any{"online": false}
 		return do(write{what: "powers the host off", on: s.host, spec: off, from: "online", to: "offline"})
-	case r.Decision == api.PlanReprovision && found(s.owner) && !ready && (len(newcomers) > 0 || len(s.alive()) < objects.Replicas(s.owner)):
+	case r.Decision == api.PlanReprovision && found(s.owner) && !ready && comes:
 		return r.waits(m, leaveLimit, "%s gets a Machine that is ready", r.Pool)
 	}
 	return r.to(s, m, ending)
 }
 
-// chosen is for a Machine that is still there: another one may go instead.
+// chosen handles a Machine that is not being deleted: Cluster API may have deleted another one instead.
 func (r record) chosen(s *seen, m moment) move {
 	if !r.scales() || !found(s.owner) {
 		return r.waits(m, otherLimit, "Machine %s is to be deleted", r.Machine)
@@ -332,14 +333,14 @@ func (r record) chosen(s *seen, m moment) move {
 	return r.stop(s, m, "Cluster API let another Machine of %s go than %s, which is marked", r.Pool, r.Machine)
 }
 
-// another reports whether the owner has no more Machines than it wants, with one among them that should have gone: then
-// another one has. All is of one list: what was read before or after it may be of another time.
+// another reports whether another Machine went than the one with that UID: the owner has no more Machines than it
+// wants, and that one is among them. All Machines come from one list, so that they are of one time.
 func (s *seen) another(uid string) bool {
 	alive := s.alive()
 	return len(alive) <= objects.Replicas(s.owner) && has(alive, uid)
 }
 
-// stop ends the execution for the pool, and then the command.
+// stop marks the pool, so that nothing more is carried out there, and then abandons the command.
 func (r record) stop(s *seen, m moment, format string, args ...any) move {
 	why := fmt.Sprintf(format, args...)
 	if s.owner.Annotations[stoppedMark] == "" {

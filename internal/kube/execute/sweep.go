@@ -12,13 +12,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// marked lists what has the label of a command. What is marked in other namespaces is another throttle's.
+// marked lists the objects with the label of a command. Those in other namespaces belong to another throttle.
 func marked[O client.Object](ctx context.Context, r *Runner, own *objects.Server, kind string) []O {
 	return objects.AllIn(ctx, own, r.o.Namespaces, kind, objects.Whole[O], client.HasLabels{commandMark})
 }
 
-// sweep removes marks while no command is at work: each is of one that is no more. One that cannot be removed is told of, and
-// stops nobody.
+// sweep removes all marks while no command is at work: their commands are gone. It logs a mark that it cannot remove,
+// and returns an error only if it cannot read the marks.
 func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*objects.Host) error {
 	own := r.own(ctx)
 	machines := marked[*objects.Machine](ctx, r, own, "Machine")
@@ -37,15 +37,15 @@ func (r *Runner) sweep(ctx context.Context, s *disruption.State, hosts []*object
 	return nil
 }
 
-// strays are the writes that remove marks. Where an owner was made smaller, its Machine keeps its mark: another one would go
-// instead.
+// strays returns the writes that remove marks. If a command made an owner smaller, its Machine keeps the mark, because
+// another one would go instead.
 func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*objects.Owner) (writes []write) {
 	going, lowered := map[string]bool{}, map[string]bool{}
 	for _, m := range machines {
 		id, _, _ := done(m)
 		going[id] = going[id] || !deleted(m)
 	}
-	for _, o := range owners { // where somebody has made it larger again, no Machine is to go any more
+	for _, o := range owners { // if somebody has made it larger again, no Machine goes any more
 		id, word, to := done(o)
 		lowered[id] = lowered[id] || word != wordUp && word != wordEnd && objects.Replicas(o) <= to
 	}

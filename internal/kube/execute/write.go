@@ -16,23 +16,23 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// write is one change. It holds only for the version of the object that was seen.
+// write is one change. The API server refuses it if the object has changed since it was read.
 type write struct {
-	what    string // it does: "marks the Machine"
+	what    string // what it does, such as "marks the Machine"
 	on      client.Object
 	cluster disruption.Key // of a node or pod
 	// A nil value removes a label or annotation.
 	labels, annotations, spec map[string]any
-	remove, evict             bool   // in place of these
+	remove, evict             bool   // deletes or evicts the object instead
 	from, to                  string // for the log
 }
 
-var errNotLeading = errors.New("this process leads no more")
+var errNotLeading = errors.New("this process no longer leads")
 
-// errLater: what was seen is not so any more, or a PodDisruptionBudget does not allow the eviction now.
+// errLater: the object has changed since it was read, or a PodDisruptionBudget does not allow the eviction now.
 var errLater = errors.New("not now")
 
-// write does one change, and tells the log. args say whose change it is.
+// write does one change, and logs it. args say whose change it is.
 func (r *Runner) write(ctx context.Context, w write, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -58,14 +58,14 @@ func (r *Runner) write(ctx context.Context, w write, args ...any) error {
 	return fmt.Errorf("planned work: %s: %s: %w", name(w.on), w.what, err)
 }
 
-// send does one change, or none: it holds for the version that was seen.
+// send does one change, unless the object has another version than the one that was read.
 func (r *Runner) send(ctx context.Context, w write) error {
 	c, err := r.o.Client(ctx, w.cluster)
 	if err != nil {
 		return err
 	}
 	uid, seen := w.on.GetUID(), w.on.GetResourceVersion()
-	defer objects.As(w.on, w.on.GetObjectKind().GroupVersionKind()) // the client clears it
+	defer objects.As(w.on, w.on.GetObjectKind().GroupVersionKind()) // the client clears the kind
 	switch {
 	case w.evict:
 		eviction := &policyv1.Eviction{

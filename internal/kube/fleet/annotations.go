@@ -14,8 +14,8 @@ import (
 const prefix = "ironic-throttle.metal3.io/"
 
 const (
-	commandLabel = prefix + "command"         // planned work is being carried out
-	stoppedMark  = prefix + "execute-stopped" // no more of it until somebody removes this
+	commandLabel = prefix + "command"         // package execute carries out planned work on the object
+	stoppedMark  = prefix + "execute-stopped" // it carries out no more until somebody removes this
 	maxValue     = 100                        // bytes of a value that a fault shows
 	maxNumber    = 1e9
 )

@@ -17,31 +17,31 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Bounds of reading workload clusters. A plan has 60 s, and allTimeout bounds all clusters of one reading together.
+// Bounds of reading workload clusters. A plan may take 60 s; allTimeout bounds all clusters of one Read together.
 const (
-	maxFault       = 600 // bytes of what a cluster answers
+	maxFault       = 600 // bytes of the fault of a cluster
 	clustersAtOnce = 32
 	clusterTimeout = 20 * time.Second
 	allTimeout     = 40 * time.Second
 )
 
 var (
-	errSlow = fmt.Errorf("it was not read within %v", clusterTimeout)
-	errTurn = fmt.Errorf("other clusters took the %v that there are for all of them", allTimeout)
+	errSlow = fmt.Errorf("reading it took longer than %v", clusterTimeout)
+	errTurn = fmt.Errorf("other clusters took the %v that all of them may take together", allTimeout)
 )
 
-// part is what is read of one Kubernetes cluster.
+// part has the objects of one Kubernetes cluster.
 type part struct {
 	disruption.Cluster
 
-	whole   bool // all of it was read
+	whole   bool // it has all of them
 	nodes   []node
 	pods    []pod
 	budgets []disruption.PodBudget
 }
 
-// clusters reads the clusters that hosts are nodes of, and joins their nodes. One that cannot be read keeps nobody from
-// the others. Of the throttle's own, only the nodes are read where none of them is on a host.
+// clusters reads the clusters whose nodes run on our hosts, and joins their nodes. A cluster that it cannot read does
+// not stop the others. It reads only the nodes of the throttle's own cluster if none of them runs on a host.
 func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*part {
 	here := &part{}
 	here.nodes = objects.All(ctx, own, "Node", here.newNode)
@@ -61,19 +61,19 @@ func (r *Reader) clusters(ctx context.Context, own *objects.Server, j *join) []*
 	if slices.ContainsFunc(j.hosts, func(h host) bool { return h.node != nil && h.Cluster == here.Key }) {
 		here.rest(ctx, own)
 	}
-	if ctx.Err() != nil { // which is no fault of a cluster
+	if ctx.Err() != nil { // this is no fault of a cluster
 		own.Err = context.Cause(ctx)
 	}
 	return parts
 }
 
-// others reads workload clusters. One that cannot be read has a fault, and nothing else.
+// others reads workload clusters. One that it cannot read has only a fault.
 func (r *Reader) others(ctx context.Context, parts []*part) {
 	bounded, cancel := context.WithTimeoutCause(ctx, allTimeout, errTurn)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(clustersAtOnce)
-	for _, i := range rand.Perm(len(parts)) { // silent ones must not keep the same others out each time
+	for _, i := range rand.Perm(len(parts)) { // silent clusters must not push out the same others each time
 		p := parts[i]
 		group.Go(func() error {
 			if err := r.read(bounded, p); err != nil {
@@ -85,7 +85,6 @@ func (r *Reader) others(ctx context.Context, parts []*part) {
 	_ = group.Wait()
 }
 
-// read reads a workload cluster.
 func (r *Reader) read(ctx context.Context, p *part) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -102,7 +101,7 @@ func (r *Reader) read(ctx context.Context, p *part) error {
 	return s.Err
 }
 
-// rest reads what there is besides the nodes.
+// rest reads all but the nodes.
 func (p *part) rest(ctx context.Context, s *objects.Server) {
 	p.pods = objects.All(ctx, s, "Pod", p.newPod)
 	p.volumes(ctx, s)
@@ -136,7 +135,7 @@ func (p *part) add(s *disruption.State) {
 	s.Budgets = append(s.Budgets, p.budgets...)
 }
 
-// node is a Node, with what leads to its host.
+// node is a Node, with what identifies its host.
 type node struct {
 	disruption.Node
 	provider     string // spec.providerID
@@ -152,7 +151,7 @@ func (p *part) newNode(n *corev1.Node) node {
 		provider: n.Spec.ProviderID, doNotDisrupt: objects.Forbids(n),
 	}
 	for _, c := range n.Status.Conditions {
-		// Nobody notes when it was Ready for the first time. It certainly is since this transition.
+		// Nothing tells when it was Ready for the first time, but it has been since this transition.
 		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
 			one.Ready, one.FirstReady = true, c.LastTransitionTime.UTC()
 			if c.LastTransitionTime.IsZero() {

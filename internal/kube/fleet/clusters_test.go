@@ -114,7 +114,7 @@ func TestASilentClusterKeepsNobodyFromTheOthers(t *testing.T) {
 		own, _ := twoClusters(t)
 		own.silent = true
 		begun := time.Now()
-		want := []disruption.Cluster{{Key: key("blue"), Nodes: 3, Pods: 2}, {Key: key("c"), Fault: "it was not read within 20s"}}
+		want := []disruption.Cluster{{Key: key("blue"), Nodes: 3, Pods: 2}, {Key: key("c"), Fault: "reading it took longer than 20s"}}
 		if diff := cmp.Diff(want, own.read(t).Clusters); diff != "" || time.Since(begun) != 20*time.Second {
 			t.Errorf("after %v, -want +got:\n%s", time.Since(begun), diff)
 		}

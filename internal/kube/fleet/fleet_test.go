@@ -69,7 +69,7 @@ func TestANodeIsOnTheHostThatItNames(t *testing.T) {
 		t.Errorf("node %q, though the Machine has another", got)
 	}
 	s := clusterOf(t, strings.Replace(text, "kvm://a", "metal3://uid-2", 1)).read(t)
-	const fault = "nodes node-2 and virtual have the same spec.providerID: it must be of one node"
+	const fault = "nodes node-2 and virtual have the same spec.providerID: only one node may have it"
 	if h := host(t, s, "host-2"); h.Node != "node-2" || !slices.Contains(h.Faults, fault) {
 		t.Errorf("%+v", h)
 	}

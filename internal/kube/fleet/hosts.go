@@ -12,7 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// host is a BareMetalHost, with what belongs to it.
+// host is a BareMetalHost, with the objects that belong to it.
 type host struct {
 	disruption.Host
 	of       *objects.Host
@@ -46,7 +46,7 @@ func newHost(of *objects.Host) host {
 	return h
 }
 
-// differs notes what a field should be and is. What one of them does not say is not known.
+// differs notes what a field should be and is. An empty text is not known.
 func (h *host) differs(field, desired, applied string) {
 	if h.Desired == nil {
 		h.Desired, h.Applied = map[string]string{}, map[string]string{}
@@ -59,7 +59,7 @@ func (h *host) differs(field, desired, applied string) {
 	}
 }
 
-// image notes which image a host should have: that of its pool's template.
+// image notes the image of the host, and that of its pool's template, which it should have.
 func (h *host) image() {
 	if h.pool != nil && h.pool.template != nil {
 		want, runs := h.pool.template.Spec.Template.Spec.Image, h.of.Status.Provisioning.Image
@@ -68,7 +68,7 @@ func (h *host) image() {
 	}
 }
 
-// capacities tells what a node on each host that has none could allocate: the least that the Ready nodes of its class do.
+// capacities fills in what a node on a host without one could allocate: the least that Ready nodes of its class can.
 func capacities(hosts []host) {
 	least := map[string]disruption.Resources{}
 	for i := range hosts {
@@ -89,8 +89,8 @@ func capacities(hosts []host) {
 	}
 }
 
-// firmware completes the hosts with what the objects of their names say of their firmware. HostFirmwareComponents ask
-// for an update by its URL, and BMO notes in the status the URL of what was done; the versions say nothing of a URL.
+// firmware fills in the firmware of hosts from the objects of the same names. HostFirmwareComponents ask for an update
+// by its URL, and BMO writes the URL of a finished update into the status. The versions there do not tell the URL.
 func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host) {
 	if len(hosts) == 0 {
 		return
@@ -100,11 +100,11 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		if h := named[keyOf(o)]; h != nil {
 			return h
 		}
-		return &host{} // nobody's
+		return &host{} // no host has this object
 	}
 	all(ctx, r, own, "HostFirmwareSettings", func(s *metal3.HostFirmwareSettings) *host {
 		h := of(s)
-		for name, want := range s.Spec.Settings { // a host has a thousand others
+		for name, want := range s.Spec.Settings { // the status has a thousand others
 			h.differs("firmware."+name, want.String(), s.Status.Settings[name])
 		}
 		return h
@@ -121,7 +121,7 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 	})
 	all(ctx, r, own, "HostUpdatePolicy", func(p *metal3.HostUpdatePolicy) *host {
 		h := of(p)
-		// Where one of both waits for a reboot, that comes first.
+		// If one of both waits for a reboot, so does the host.
 		const onReboot = metal3.HostUpdatePolicyOnReboot
 		h.OnReboot = p.Spec.FirmwareSettings == onReboot || p.Spec.FirmwareUpdates == onReboot
 		return h

@@ -23,7 +23,7 @@ type join struct {
 	owned []pool // MachineSets and MachineDeployments
 
 	byKey      map[disruption.Key]*host
-	byProvider map[string]*host // by all that spec.providerID of its node may be
+	byProvider map[string]*host // by each spec.providerID that its node may have
 	byOwner    map[string]*pool // by KIND NAMESPACE/NAME
 }
 
@@ -57,8 +57,8 @@ func newJoin(
 	return j
 }
 
-// addMachine finds the host of a Machine, and its pool. Its Metal3Machine names the host, whose consumer is this
-// Metal3Machine.
+// addMachine finds the host and the pool of a Machine. Its Metal3Machine must name the host, and the host's consumerRef
+// that Metal3Machine.
 func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
 	namespace, name, _ := strings.Cut(by.Annotations[hostAnnotation], "/")
 	h := j.byKey[disruption.Key{Namespace: namespace, Name: name}]
@@ -76,8 +76,8 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
 	}
 }
 
-// addNode finds the host of a Node. Names of hosts and nodes of two clusters may be the same, so the host must be in
-// this one, and its Machine must be the one that has the Node.
+// addNode finds the host of a Node. Hosts and nodes of two clusters may have the same names, so the host must be in the
+// Node's cluster, and its Machine must have the Node.
 func (j *join) addNode(n *node) {
 	h := j.byProvider[n.provider]
 	if h == nil || h.Cluster != n.Cluster {
@@ -86,8 +86,8 @@ func (j *join) addNode(n *node) {
 	if h.machine != nil && h.machine.Status.NodeRef.Name != "" && h.machine.Status.NodeRef.Name != n.Name {
 		return
 	}
-	if h.node != nil { // one of both is a leftover, and nothing says which
-		const fault = "nodes %s and %s have the same spec.providerID: it must be of one node"
+	if h.node != nil { // one of both is left over, and nothing tells which
+		const fault = "nodes %s and %s have the same spec.providerID: only one node may have it"
 		h.Faults = append(h.Faults, fmt.Sprintf(fault, h.Node, n.Name))
 		return
 	}
@@ -97,8 +97,8 @@ func (j *join) addNode(n *node) {
 	}
 }
 
-// place says of each host in which cluster it is, and returns those that are not the throttle's own. A Cluster that
-// has a node among these, the own ones, for one of its Machines is the own cluster itself.
+// place fills in the cluster of each host, and returns the clusters that are not the throttle's own. own has the nodes
+// of the throttle's own cluster: a Cluster with a Machine for one of them is that one.
 func (j *join) place(own []node) (others []disruption.Key) {
 	local := map[disruption.Key]bool{}
 	for i := range own {
@@ -120,7 +120,7 @@ func (j *join) place(own []node) (others []disruption.Key) {
 	return others
 }
 
-// inCluster is Cluster API's Cluster that the host's Machine is of; zero: none.
+// inCluster returns the Cluster of the host's Machine; zero: none.
 func (h *host) inCluster() disruption.Key {
 	if h.machine == nil || h.machine.Spec.ClusterName == "" {
 		return disruption.Key{}
@@ -128,7 +128,7 @@ func (h *host) inCluster() disruption.Key {
 	return disruption.Key{Namespace: h.machine.Namespace, Name: h.machine.Spec.ClusterName}
 }
 
-// pools are the owners of Machines that nothing else owns.
+// pools returns the owners of Machines that no other owner controls.
 func (j *join) pools() (all []disruption.Pool) {
 	for i := range j.owned {
 		if p := &j.owned[i]; p.top() {
@@ -147,12 +147,12 @@ const (
 	clonedFromName     = "cluster.x-k8s.io/cloned-from-name"
 	clonedFromKind     = "cluster.x-k8s.io/cloned-from-groupkind"
 	hostAnnotation     = "metal3.io/BareMetalHost" // of a Metal3Machine: NAMESPACE/NAME
-	// An autoscaler writes the replicas of whatever has both; one is enough for us to leave them alone.
+	// An autoscaler writes the replicas of an owner that has both. The throttle leaves an owner alone that has one.
 	autoscalerMin = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
 	autoscalerMax = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 )
 
-// newMachine is a Machine, without the pool that it is in.
+// newMachine returns a Machine without its pool.
 func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Machine {
 	m := &disruption.Machine{
 		Key: keyOf(of), Created: of.CreationTimestamp.UTC(),
@@ -160,17 +160,17 @@ func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Mach
 		Marked: has(of.Annotations, deleteMark), Paused: objects.Paused(of) || objects.Paused(by),
 	}
 	if kind := by.Annotations[clonedFromKind]; kind == "" || strings.HasPrefix(kind, "Metal3MachineTemplate.") {
-		m.Template = by.Annotations[clonedFromName] // what it says does not change: another name is another template
+		m.Template = by.Annotations[clonedFromName] // templates are immutable: a new one has another name
 	}
 	for _, c := range slices.Concat(of.Status.Conditions, of.Status.V1Beta2.Conditions) {
 		if c.Type == "Consolidatable" {
-			m.Consolidatable = new(c.Status == metav1.ConditionTrue) // Unknown is no yes
+			m.Consolidatable = new(c.Status == metav1.ConditionTrue) // Unknown is not a yes
 		}
 	}
 	return m
 }
 
-// ownerOf is KIND NAMESPACE/NAME of the owner of Cluster API that keeps the object; "": none does.
+// ownerOf returns KIND NAMESPACE/NAME of the owner of Cluster API that controls the object; "": none does.
 func ownerOf(o metav1.Object) string {
 	c := objects.Controller(o)
 	if schema.FromAPIVersionAndKind(c.APIVersion, "").Group != objects.MachineGroup {
@@ -184,7 +184,7 @@ type pool struct {
 	disruption.Pool
 	of       *objects.Owner
 	template *objects.Template
-	ready    []*node // that its Machines are
+	ready    []*node // the Ready nodes of its Machines
 }
 
 func newPool(of *objects.Owner) pool {
@@ -203,12 +203,12 @@ func newPool(of *objects.Owner) pool {
 
 func (p *pool) paused() bool { return p.of.Spec.Paused || objects.Paused(p.of) }
 
-// top reports whether it is what says how many Machines there are, and not a MachineSet of something else.
+// top reports whether no other owner controls p, so that its replicas say how many Machines there are.
 func (p *pool) top() bool {
 	return p.Kind == disruption.PoolMachineDeployment || objects.Controller(p.of).Kind == ""
 }
 
-// selectorOf is which hosts a template chooses; nil: not known.
+// selectorOf returns the label selector of the hosts that a template chooses; nil: it is not valid.
 func selectorOf(t *objects.Template) *string {
 	of := t.Spec.Template.Spec.HostSelector
 	selector := k8slabels.SelectorFromSet(of.MatchLabels)
@@ -222,8 +222,8 @@ func selectorOf(t *objects.Template) *string {
 	return new(selector.String())
 }
 
-// expect says what a node that the pool makes has: the labels that all its Ready nodes have, and the taints that any of
-// them has, besides those of its template. Without a Ready node, nothing is known.
+// expect fills in what a new node of the pool will have: the labels that all its Ready nodes have, the taints of any of
+// them, and those of its template. Without a Ready node, both are unknown.
 func (p *pool) expect() {
 	if len(p.ready) == 0 {
 		return
@@ -248,7 +248,7 @@ func (p *pool) expect() {
 	}
 }
 
-// passing reports whether a taint tells of the state that a node is in, and not of what it is for.
+// passing reports whether a taint is about the present state of a node, and not about its purpose.
 func passing(t corev1.Taint) bool {
 	return strings.HasPrefix(t.Key, "node.kubernetes.io/") || strings.HasPrefix(t.Key, "node.cluster.x-k8s.io/") ||
 		t.Key == "node.cloudprovider.kubernetes.io/uninitialized" || strings.HasPrefix(t.Key, prefix)

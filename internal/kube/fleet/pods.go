@@ -18,7 +18,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// pod is a Pod, with what State says of its node.
+// pod is a Pod, with what State needs for its node and volumes.
 type pod struct {
 	disruption.Pod
 	uid    types.UID
@@ -39,7 +39,7 @@ func (p *part) newPod(of *corev1.Pod) pod {
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost"
 
-// PodOf is what plans know of a Pod, but its volumes.
+// PodOf returns what plans know about a Pod, except its volumes.
 func PodOf(of *corev1.Pod) disruption.Pod {
 	p := disruption.Pod{Key: keyOf(of), Node: of.Spec.NodeName, Labels: of.Labels}
 	p.Terminating = of.DeletionTimestamp != nil
@@ -53,7 +53,7 @@ func PodOf(of *corev1.Pod) disruption.Pod {
 		p.Ready = p.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	}
 	if p.Finished {
-		return p // it needs nothing any more
+		return p // it needs nothing of a node any more
 	}
 	p.DoNotDisrupt = objects.Forbids(of)
 	if v, err := strconv.ParseInt(of.Annotations[deletionCost], 10, 32); err == nil {
@@ -63,7 +63,7 @@ func PodOf(of *corev1.Pod) disruption.Pod {
 	return p
 }
 
-// needs fills in what a node must have for a pod.
+// needs fills in what the pod requires of a node.
 func needs(p *disruption.Pod, of *corev1.Pod) {
 	spec := &of.Spec
 	if spec.Priority != nil {
@@ -102,7 +102,7 @@ func needs(p *disruption.Pod, of *corev1.Pod) {
 	p.Unmodelled = unmodelled(spec)
 }
 
-// unmodelled names what a pod requires that no plan simulates. Topologies that are not simulated are a matter of the plan.
+// unmodelled names what a pod requires and no plan simulates, except topologies, which pkg/disruption checks.
 func unmodelled(spec *corev1.PodSpec) (words []string) {
 	if len(spec.ResourceClaims) > 0 {
 		words = append(words, "resource claims")
@@ -117,7 +117,7 @@ func unmodelled(spec *corev1.PodSpec) (words []string) {
 		words = append(words, "scheduler "+name)
 	}
 	for i := range spec.Volumes {
-		if v := &spec.Volumes[i]; v.ISCSI != nil || v.RBD != nil { // not at two nodes at once
+		if v := &spec.Volumes[i]; v.ISCSI != nil || v.RBD != nil { // they cannot be on two nodes at once
 			words = append(words, "volume "+v.Name+" without a claim")
 		}
 	}
@@ -136,7 +136,7 @@ func claims(pod string, volumes []corev1.Volume) (names []string) {
 	return names
 }
 
-// resources are amounts as plans have them, rounded up as the scheduler does.
+// resources returns the amounts in the units of plans, rounded up as the scheduler does.
 func resources(of corev1.ResourceList) disruption.Resources {
 	all := make(disruption.Resources, len(of))
 	for name, q := range of {
@@ -152,7 +152,7 @@ func resources(of corev1.ResourceList) disruption.Resources {
 	return all
 }
 
-// smaller has of each resource the smaller amount, and none that one of both has not.
+// smaller returns the smaller amount of each resource that both have.
 func smaller(a, b disruption.Resources) disruption.Resources {
 	all := disruption.Resources{}
 	for name, amount := range a {
@@ -166,8 +166,8 @@ func smaller(a, b disruption.Resources) disruption.Resources {
 // claim is a PersistentVolumeClaim.
 type claim struct {
 	disruption.Key
-	volume string // "" = not bound
-	alone  bool   // the volume can be at one node at a time
+	volume string // "": not bound
+	alone  bool   // the volume can be on only one node at a time
 }
 
 func newClaim(of *corev1.PersistentVolumeClaim) claim {
@@ -184,7 +184,7 @@ func newClaim(of *corev1.PersistentVolumeClaim) claim {
 // volume is a PersistentVolume.
 type volume struct {
 	name   string
-	driver string               // CSI; "" = none
+	driver string               // of CSI; "": none
 	nodes  *corev1.NodeSelector // that can reach it; nil: all
 }
 
@@ -199,9 +199,9 @@ func newVolume(of *corev1.PersistentVolume) volume {
 	return v
 }
 
-// volumes fills in the volumes of pods, and how many each node takes. Where no pod has a claim, nothing is read.
+// volumes fills in the volumes of pods, and how many each node takes. It reads nothing if no pod has a claim.
 func (p *part) volumes(ctx context.Context, s *objects.Server) {
-	users := map[disruption.Key]int{} // of claims
+	users := map[disruption.Key]int{} // how many pods use a claim
 	for i := range p.pods {
 		for _, name := range p.pods[i].claims {
 			users[disruption.Key{Namespace: p.pods[i].Namespace, Name: name}]++
@@ -227,7 +227,7 @@ func (p *part) volumes(ctx context.Context, s *objects.Server) {
 	})
 }
 
-// attach gives a pod its volumes. A pod whose volumes are not all known cannot be moved.
+// attach fills in the volumes of a pod. A plan cannot move a pod with an unknown volume.
 func (p *pod) attach(claims map[disruption.Key]*claim, volumes map[string]*volume, users map[disruption.Key]int) {
 	for _, name := range p.claims {
 		key := disruption.Key{Namespace: p.Namespace, Name: name}

@@ -1,9 +1,9 @@
-// Package fleet reads the live objects that a plan of disruptions is made of, and makes a disruption.State of them:
-// BareMetalHosts with their firmware, the Machines, pools and templates of Cluster API and of its provider Metal3, and
-// of each cluster that hosts are nodes of its nodes, pods, disruption budgets and volumes.
+// Package fleet reads the objects for a plan of disruptions, and returns them as a disruption.State: BareMetalHosts and
+// their firmware; the Machines, pools and templates of Cluster API and of its provider Metal3; and the nodes, pods,
+// disruption budgets and volumes of each cluster whose nodes run on our hosts.
 //
-// It only lists, page by page, and keeps the few fields that count. What cannot be read of the throttle's own cluster is an
-// error. Another cluster has a fault then, and the hosts in it have no node.
+// It only lists, page by page, and keeps the few fields that count. It fails if it cannot read the throttle's own
+// cluster. A workload cluster that it cannot read has a fault instead, and its hosts have no node.
 package fleet
 
 import (
@@ -20,9 +20,9 @@ import (
 
 // Options say what to read. Client and Now are required.
 type Options struct {
-	// Client returns the client of a cluster, the throttle's own for the zero key.
-	Client func(ctx context.Context, of disruption.Key) (client.Client, error)
-	// Namespaces are where BareMetalHosts and Machines are; none: all.
+	// Client returns the client of a cluster; the zero key is the throttle's own.
+	Client func(ctx context.Context, cluster disruption.Key) (client.Client, error)
+	// Namespaces are those of BareMetalHosts and Machines; none: all.
 	Namespaces []string
 	Now        func() time.Time
 }
@@ -33,11 +33,11 @@ type Reader struct {
 	last    map[place]sight
 }
 
-// New returns a Reader. Nothing is sent yet.
+// New returns a Reader. It sends nothing yet.
 func New(o Options) *Reader { return &Reader{options: o} }
 
-// Read makes a State of what is there now. Throttle, and of hosts the conductor group, are the caller's to fill in:
-// Ironic knows them. Nobody may change the maps and lists in it. An error names what could not be read.
+// Read returns the present State. The caller fills in Throttle and the conductor groups of hosts, which Ironic knows.
+// Nobody may change the maps and lists in it. An error names what Read could not read.
 func (r *Reader) Read(ctx context.Context) (disruption.State, error) {
 	s := disruption.State{TakenAt: r.options.Now().UTC()}
 	c, err := r.options.Client(ctx, disruption.Key{})
@@ -63,7 +63,7 @@ func (r *Reader) Read(ctx context.Context) (disruption.State, error) {
 	return s, nil
 }
 
-// management reads hosts, and what there is of Cluster API.
+// management reads hosts and the objects of Cluster API.
 func (r *Reader) management(ctx context.Context, own *objects.Server) *join {
 	hosts := all(ctx, r, own, "BareMetalHost", newHost)
 	r.firmware(ctx, own, hosts)
@@ -85,7 +85,7 @@ func keyOf(o metav1.Object) disruption.Key {
 
 func has(m map[string]string, key string) bool { _, ok := m[key]; return ok }
 
-// by finds the items of a list by what key says of them.
+// by returns the items of a list by their keys.
 func by[K comparable, T any](all []T, key func(*T) K) map[K]*T {
 	found := make(map[K]*T, len(all))
 	for i := range all {
@@ -94,7 +94,7 @@ func by[K comparable, T any](all []T, key func(*T) K) map[K]*T {
 	return found
 }
 
-// place is a node of a cluster, and sight which pods were seen there, by their UIDs in the order of lists.
+// place is a node of a cluster. sight is which pods the Reader saw there last: their UIDs, in the order of the list.
 type (
 	place struct {
 		cluster disruption.Key
@@ -102,12 +102,12 @@ type (
 	}
 	sight struct {
 		pods    string
-		changed time.Time // zero: not since the throttle began to look
+		changed time.Time // zero: not since the first Read
 	}
 )
 
-// look tells each node when a pod last came or went. Only who saw a pod before knows that it is gone: after a start, a node
-// may count as quiet for longer than it was. What was seen of a cluster that was not read now is kept.
+// look fills in when a pod last came to or left each node. It sees that a pod has left only if it saw the pod before:
+// after a start, a node may count as quiet for too long. It keeps what it saw of a cluster that could not be read now.
 func (r *Reader) look(parts []*part, now time.Time) {
 	seen := map[place]sight{}
 	for _, p := range parts {
@@ -122,13 +122,13 @@ func (r *Reader) look(parts []*part, now time.Time) {
 		came, pods := map[string]time.Time{}, map[string]string{}
 		for i := range p.pods {
 			one := &p.pods[i]
-			if one.Node == "" || one.DaemonSet || one.Mirror { // the latter go with their node
+			if one.Node == "" || one.DaemonSet || one.Mirror { // these two stay as long as their node
 				continue
 			}
 			if one.came.After(came[one.Node]) {
 				came[one.Node] = one.came
 			}
-			if !one.Finished { // a finished one that is cleared away was gone before
+			if !one.Finished { // a finished pod has left already, before somebody deletes it
 				pods[one.Node] += string(one.uid) + " "
 			}
 		}

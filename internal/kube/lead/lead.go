@@ -221,7 +221,7 @@ func (s Status) Standby() string {
 	case s.Holder == "":
 		return "no replica leads yet"
 	case s.Holder == s.Identity:
-		return "it leads no more: its Lease could not be renewed in time"
+		return "it no longer leads: its Lease could not be renewed in time"
 	}
 	return s.Holder + " leads"
 }

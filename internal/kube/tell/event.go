@@ -18,8 +18,8 @@ const (
 	maxText   = 1000 // bytes of a message; events.k8s.io allows 1024
 )
 
-// Event returns an Event on an object, of which APIVersion, Kind, Namespace, Name and UID must be set. kind is Normal
-// or Warning, instance our pod. A long text is cut.
+// Event returns an Event on an object; on must have APIVersion, Kind, Namespace, Name and UID. kind is Normal or
+// Warning, and instance our name. It cuts a text that is too long for an Event.
 func Event(on corev1.ObjectReference, kind, reason, text, instance string, now time.Time) *corev1.Event {
 	at := metav1.NewTime(now)
 	name := string(on.UID) + "." + strconv.FormatInt(now.UnixNano(), 16) // an object's own name may be too long for that
@@ -32,19 +32,19 @@ func Event(on corev1.ObjectReference, kind, reason, text, instance string, now t
 	}
 }
 
-// maxWarnings bounds the texts that a Warner remembers; then it forgets them.
+// maxWarnings bounds the texts that a Warner remembers: it forgets all when there are more.
 const maxWarnings = 1000
 
-// Warner tells a warning about an object once, in the log and as an Event. One goroutine uses it.
+// Warner writes a warning about an object once, to the log and as an Event. It is for one goroutine.
 type Warner struct {
 	Client   client.Client
 	Instance string // our name in Events
 	Log      *slog.Logger
 
-	told map[string]bool // texts that were logged; true: an Event has it too
+	told map[string]bool // the texts in the log; true: an Event has it, too
 }
 
-// Warn tells a warning if it was not told. An Event that cannot be created is tried again with the next call.
+// Warn writes a warning that is new. If it cannot create the Event, the next call with this text tries again.
 func (w *Warner) Warn(ctx context.Context, on corev1.ObjectReference, reason, text string) {
 	if w.told == nil || len(w.told) > maxWarnings {
 		w.told = map[string]bool{}

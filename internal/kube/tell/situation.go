@@ -9,12 +9,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// class is how a host stands, as coarsely as it is told: reasons that take turns while a host waits are one class.
+// class is a kind of situation that gets an Event: reasons that take turns while a host waits are one class.
 type class uint8
 
 const (
-	quiet   class = iota // nothing to tell: it needs no slot, or nothing keeps it
-	holding              // it has its slot: changes nothing of a turn
+	quiet   class = iota // no Event: the host needs no slot, or nothing stops it
+	holding              // the host has its slot, as after its turn
 	waiting
 	paused
 	unknown
@@ -22,7 +22,7 @@ const (
 	turn
 )
 
-// phrases are how classes are told: by the type and reason of the Event, and words before the answer's own message.
+// phrases have the type and reason of the Event of a class, and the words before the message of the answer.
 var phrases = [...]struct{ kind, reason, words string }{
 	waiting: {corev1.EventTypeNormal, "ProvisioningWaiting", "Waits to start: "},
 	paused:  {corev1.EventTypeWarning, "ProvisioningPaused", "Starts nothing now: "},
@@ -31,13 +31,13 @@ var phrases = [...]struct{ kind, reason, words string }{
 	turn:    {corev1.EventTypeNormal, "ProvisioningTurn", "Has its turn: "},
 }
 
-// situation is a class, and of a held host which hold it is.
+// situation is a class, and for a held host the episode of its hold.
 type situation struct {
 	class   class
 	episode string
 }
 
-// classes are those of answers; the others (done, exempt, observe) are quiet.
+// classes are those of the reasons of answers; other reasons (done, exempt, observe) are quiet.
 var classes = map[api.Reason]class{
 	api.ReasonGranted: turn, api.ReasonHeldSlot: holding, api.ReasonHold: held,
 	api.ReasonFull: waiting, api.ReasonTurn: waiting, api.ReasonFailingCap: waiting, api.ReasonRate: waiting,
@@ -54,8 +54,8 @@ func situationOf(a *api.Answer) situation {
 	return s
 }
 
-// over reports whether a situation has ended by what Ironic has shown since the answer. waits: the host is in the
-// queue; works: it has a slot and its work goes on.
+// over reports whether Ironic has shown since the answer that the situation has ended. waits: the host is in the queue;
+// works: it has a slot and works.
 func (s situation) over(waits, works bool) bool {
 	switch s.class {
 	case waiting:
@@ -71,33 +71,33 @@ func (s situation) over(waits, works bool) bool {
 const (
 	// perHost is the least time between two Events of a host.
 	perHost = time.Minute
-	// settleUnknown is how long nothing can be known before that is told: every start begins with a minute of it.
+	// settleUnknown is how long the class must be unknown before the Event: each start has a minute of it.
 	settleUnknown = 90 * time.Second
 )
 
-// line is what is known of a host: what was told last, and what is so now.
+// line is what the Recorder knows about a host.
 type line struct {
-	said, want situation
+	said, want situation // of the last Event, and now
 	text       string    // of the newest answer
 	changed    time.Time // when want changed
-	free       time.Time // when the host may be told of again
+	free       time.Time // from when on the host may get another Event
 }
 
 func (l *line) pending() bool { return l.want != l.said && l.want.class != quiet }
 
-// due reports whether what is pending is to be told now.
+// due reports whether the Event that is pending may go out now.
 func (l *line) due(now time.Time) bool {
 	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown
 	return !settles && !now.Before(l.free)
 }
 
-// idle reports whether nothing is worth remembering.
+// idle reports whether the line has nothing to remember.
 func (l *line) idle(now time.Time) bool {
 	forgotten := line{free: l.free, changed: l.changed}
 	return !now.Before(l.free) && *l == forgotten
 }
 
-// before reports whether a host is told of before another one: the urgent first, then those that wait longest.
+// before reports whether the Event of a host goes before that of another one: urgent ones first, then the oldest.
 func (l *line) before(other *line) bool {
 	urgent := func(l *line) bool { return l.want.class == held || l.want.class == turn }
 	if a, b := urgent(l), urgent(other); a != b {
@@ -113,14 +113,14 @@ func (l *line) turnTo(now time.Time, s situation, text string) {
 		return
 	case s.class == quiet, s.class == holding,
 		s.class == turn && l.said.class == quiet && (l.want.class == quiet || l.want.class == unknown): // it has not waited
-		l.said, s, text = situation{}, situation{}, "" // the next wait is told again
+		l.said, s, text = situation{}, situation{}, "" // the next wait gets an Event again
 	}
 	if l.text = text; l.want != s {
 		l.want, l.changed = s, now
 	}
 }
 
-// message is what an Event says.
+// message returns the text of the Event.
 func (l *line) message() string {
 	text := phrases[l.want.class].words + l.text
 	if l.want.class == held && l.want.episode != "" {

@@ -1,9 +1,9 @@
-// Package tell tells by Events how a BareMetalHost stands with the throttle: when it starts to wait, is held or
-// paused, and when it gets its turn.
+// Package tell writes Events on BareMetalHosts: when a host starts to wait, is held or paused, and when it gets its
+// turn.
 //
-// It goes by level: of each host it knows what was told last and what is so now, and every second it looks for the hosts
-// that are due. So nothing is queued, an outage loses nothing, and only the newest is told. After a restart, and when
-// another replica leads, what is in force is told again. Its right is to create events.
+// It has no queue: for each host it keeps the situation that the last Event told and the present one, and every second
+// it looks for hosts whose Event is due. So an outage loses nothing, and only the newest situation gets an Event. After
+// a restart, and when another replica leads, hosts get their Events again. It needs the right to create events.
 package tell
 
 import (
@@ -25,27 +25,28 @@ import (
 )
 
 const (
-	look      = time.Second // how often hosts that are due are looked for
-	perMinute = 300         // Events of all hosts together, at most
-	timeout   = 5 * time.Second
-	maxHosts  = 200_000         // nothing is told of further ones
-	rest      = 8 * time.Second // in which a namespace is left alone after a failure
-	logGap    = time.Hour       // the least time between two lines of the log about failures
+	look      = time.Second     // the time between two looks for hosts whose Event is due
+	perMinute = 300             // the most Events of all hosts together
+	timeout   = 5 * time.Second // of one request
+	maxHosts  = 200_000         // more hosts get no Events
+	rest      = 8 * time.Second // after a failure, a namespace gets no Events for so long
+	logGap    = time.Hour       // the least time between two log lines about failures
 )
 
 // Options are what New needs. All fields are required.
 type Options struct {
 	Client client.Client
-	// Stands returns metadata.uid of a BareMetalHost, "" where there is none, and whether it is in the queue, and whether
-	// it has a slot and works. What contradicts that is not told.
+	// Stands returns metadata.uid of a BareMetalHost ("": it does not exist), whether it is in the queue, and whether it
+	// has a slot and works. A situation that contradicts that gets no Event.
 	Stands   func(namespace, name string) (uid string, waits, works bool)
-	Leading  func() bool // nothing is sent while it is false
-	Instance string      // our pod
+	Leading  func() bool // while it is false, Run sends nothing
+	Instance string      // our name in Events
 	Log      *slog.Logger
 	Now      func() time.Time
 }
 
-// Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use.
+// Recorder writes Events while Run runs. Its other methods never wait for the API server. All are safe for concurrent
+// use.
 type Recorder struct {
 	Options
 	budget *rate.Limiter
@@ -53,26 +54,26 @@ type Recorder struct {
 
 	mu    sync.Mutex // guards the rest
 	hosts map[types.NamespacedName]*line
-	rests map[string]time.Time // until when a namespace is left alone
+	rests map[string]time.Time // until when a namespace gets no Events
 }
 
 // New returns a Recorder that knows no host.
 func New(o Options) *Recorder {
-	const burst = perMinute / 10 // the rest is spread, so that no minute has more than perMinute
+	const burst = perMinute / 10 // the rate is that much lower, so that no minute has more than perMinute
 	return &Recorder{
 		Options: o, budget: rate.NewLimiter(rate.Limit(perMinute-burst)/60, burst), failed: logging.Rare{Gap: logGap},
 		hosts: map[types.NamespacedName]*line{}, rests: map[string]time.Time{},
 	}
 }
 
-// Answered takes what a host was answered; a dry run is no answer.
+// Answered notes the answer to an ask of a host. Do not call it for a dry run.
 func (r *Recorder) Answered(namespace, name string, a api.Answer) {
 	s := situationOf(&a)
 	waits := s.class > holding && s.class != turn
 	r.change(namespace, name, waits, func(l *line) { l.turnTo(r.Now(), s, a.Message) })
 }
 
-// change changes what is known of a host. enter makes a host known that is not yet.
+// change changes the line of a host. enter adds a host that has none yet.
 func (r *Recorder) change(namespace, name string, enter bool, do func(l *line)) {
 	k := types.NamespacedName{Namespace: namespace, Name: name}
 	r.mu.Lock()
@@ -88,12 +89,12 @@ func (r *Recorder) change(namespace, name string, enter bool, do func(l *line)) 
 	do(l)
 }
 
-// Forget drops what is known of a host that is gone.
+// Forget drops the line of a host that is gone.
 func (r *Recorder) Forget(namespace, name string) {
 	r.change(namespace, name, false, func(l *line) { *l = line{} })
 }
 
-// Run tells until ctx ends, and returns nil then.
+// Run writes Events until ctx ends, and then returns nil.
 func (r *Recorder) Run(ctx context.Context) error {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
@@ -109,8 +110,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// next is the host to tell of now, and how it stands, as far as the budget allows. It forgets hosts of which nothing is
-// worth remembering.
+// next returns the host that gets an Event now, and its line, if the budget allows one. It forgets idle hosts.
 func (r *Recorder) next() (k types.NamespacedName, stands line, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,14 +119,14 @@ func (r *Recorder) next() (k types.NamespacedName, stands line, ok bool) {
 		return k, stands, false
 	}
 	var first *line
-	for of, l := range r.hosts {
+	for key, l := range r.hosts {
 		switch {
 		case !l.pending():
 			if l.idle(now) {
-				delete(r.hosts, of)
+				delete(r.hosts, key)
 			}
-		case (first == nil || l.before(first)) && l.due(now) && !now.Before(r.rests[of.Namespace]):
-			k, first = of, l
+		case (first == nil || l.before(first)) && l.due(now) && !now.Before(r.rests[key.Namespace]):
+			k, first = key, l
 		}
 	}
 	if first == nil {
@@ -135,7 +135,7 @@ func (r *Recorder) next() (k types.NamespacedName, stands line, ok bool) {
 	return k, *first, true
 }
 
-// tellNext tells of one host, and reports whether another one may be due.
+// tellNext writes one Event, and reports whether another one may be due.
 func (r *Recorder) tellNext(ctx context.Context) (more bool) {
 	k, stands, ok := r.next()
 	if !ok {
@@ -162,28 +162,29 @@ func (r *Recorder) tellNext(ctx context.Context) (more bool) {
 	defer cancel()
 	p := phrases[stands.want.class]
 	err := r.Client.Create(asks, Event(on, p.kind, p.reason, stands.message(), r.Instance, r.Now()))
-	if err == nil || ctx.Err() == nil { // else we gave it up
+	if err == nil || ctx.Err() == nil { // else Run ended the request
 		r.landed(k, stands.want, err)
 	}
 	return true
 }
 
-// landed notes what became of an Event.
+// landed notes whether the API server took an Event.
 func (r *Recorder) landed(k types.NamespacedName, told situation, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now, l := r.Now(), r.hosts[k] // which next alone takes out
+	now, l := r.Now(), r.hosts[k] // it exists: only next deletes it
 	if err == nil {
-		if l.free = now.Add(perHost); l.want.class != quiet { // what is over meanwhile is told again when it comes back
+		if l.free = now.Add(perHost); l.want.class != quiet { // a situation that is over gets an Event when it comes back
 			l.said = told
 		}
 		return
 	}
 	r.rests[k.Namespace] = now.Add(rest)
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {
-		l.free = now.Add(perHost) // others of the namespace first: it may be this Event alone
+		l.free = now.Add(perHost) // other hosts of the namespace first: the server may refuse only this Event
 	}
 	if before, tell := r.failed.Tell(now); tell {
-		r.Log.Warn("Events are not taken: the newest of each host is kept and tried again", "host", k, "error", err, "before", before)
+		const text = "the API server takes no Events: the newest of each host is tried again"
+		r.Log.Warn(text, "host", k, "error", err, "before", before)
 	}
 }
