@@ -25,7 +25,7 @@ const resetHelp = `Closes the breaker of a scope (ironic, or group:NAME) when it
 failed before does not count any more. Exit code 1: the scope has no breaker.`
 
 const tripHelp = `Opens the breaker of a scope (ironic, or group:NAME): no host starts there until the time
-is over and a probe has gone well, or until it is reset. What is at work goes on.`
+is over and a probe has gone well, or until you reset it. Hosts at work go on.`
 
 func (p *process) breakersCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -59,7 +59,7 @@ func (p *process) tripCommand() *cobra.Command {
 		Use: "trip SCOPE", Short: "open a breaker",
 		Long: tripHelp, Example: "  ironic-throttle breakers trip ironic --for 2h", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("for") && long <= 0 { // which the API takes for the default
+			if cmd.Flags().Changed("for") && long <= 0 { // to the API, 0 means the default
 				return fmt.Errorf("--for %v: must be 1s..720h, such as 30m", long)
 			}
 			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {

@@ -65,12 +65,12 @@ func (p *process) checkCommand() *cobra.Command {
 	fs.IntVar(&question.ProvisioningFailCount, "provisioning-fail-count", 0, "its status.provisioningFailCount")
 	fs.BoolVar(&question.VirtualMedia, "virtual-media", false, "it boots from virtual media")
 	fs.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
-	fs.BoolVar(&question.DryRun, "dry-run", false, "take no slot: take, renew and end nothing")
+	fs.BoolVar(&question.DryRun, "dry-run", false, "take, renew and end no slot")
 	p.remoteFlags(fs)
 	return cmd
 }
 
-// hostOf completes ask, and reports false when it names no host.
+// hostOf completes ask, and returns false if it names no host.
 func hostOf(ask *api.Ask, args []string) (bool, error) {
 	if len(args) == 1 {
 		namespace, name, err := splitHost(args[0])
@@ -96,8 +96,7 @@ func hostOf(ask *api.Ask, args []string) (bool, error) {
 	return true, nil
 }
 
-// splitHost reads NAMESPACE/NAME, or NAMESPACE~NAME as BMO names the node of a host;
-// without a namespace it is "".
+// splitHost reads NAMESPACE/NAME, or NAMESPACE~NAME as BMO names the node of a host; namespace may be "".
 func splitHost(text string) (namespace, name string, err error) {
 	const marks = "/~"
 	name = text

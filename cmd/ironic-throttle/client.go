@@ -15,8 +15,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Where a throttle is looked for, unless a flag says so. They are no settings of serve,
-// which knows their names (internal/config).
+// Where commands find the throttle, unless a flag says so. They are not settings of serve, but internal/config knows
+// their names.
 const (
 	serverVariable = "IRONIC_THROTTLE_URL"
 	tokenVariable  = "IRONIC_THROTTLE_TOKEN_FILE"
@@ -24,7 +24,7 @@ const (
 	defaultServer  = "http://127.0.0.1:8087"
 )
 
-// inCluster reaches a throttle in its pod, where it listens on loopback in plain HTTP (deploy/).
+// inCluster says how to reach a throttle in its pod, where it listens on loopback in plain HTTP (deploy/).
 const inCluster = `; for a throttle in a cluster try
   kubectl port-forward -n baremetal-operator-system deploy/ironic-throttle 8087
   kubectl exec -n baremetal-operator-system deploy/ironic-throttle -c ironic-throttle -- /ironic-throttle status`
@@ -34,12 +34,12 @@ func (p *process) remoteFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.server, "server", cmp.Or(os.Getenv(serverVariable), defaultServer),
 		"`URL` of the throttle [env "+serverVariable+"]")
 	fs.StringVar(&p.access.TokenFile, "token-file", os.Getenv(tokenVariable),
-		"`file` with the bearer token to show, by https or on loopback only [env "+tokenVariable+"]")
+		"`file` with the bearer token to send, by https or on loopback only [env "+tokenVariable+"]")
 	fs.StringVar(&p.access.RootCAs, "ca-file", os.Getenv(caVariable),
 		"`file` with the CAs (PEM) of the throttle's certificate; (default the system's) [env "+caVariable+"]")
 }
 
-// ask puts a question to the throttle, shows the answer, and returns it.
+// ask sends a question to the throttle, prints the answer, and returns it.
 func ask[T any](
 	cmd *cobra.Command, p *process, question func(*api.Client, context.Context) (T, error), text func(T) string,
 ) (answer T, err error) {
@@ -58,7 +58,7 @@ func ask[T any](
 	return answer, p.Print(text(answer))
 }
 
-// show is ask where every answer is a yes.
+// show is ask for commands whose exit code does not depend on the answer.
 func show[T any](
 	cmd *cobra.Command, p *process, question func(*api.Client, context.Context) (T, error), text func(T) string,
 ) error {
@@ -66,9 +66,8 @@ func show[T any](
 	return err
 }
 
-// failed gives an error of the API client its exit code. That the throttle knows no such thing, knows better, or failed
-// on the way is a no; a 404 without a field is no answer of a throttle that has the path. Where none answered, the
-// error says where it was looked for.
+// failed gives an error of the API client its exit code. 404 with a field, 409 and 500 are a no. A 404 without a field
+// does not come from a throttle that has the path. If no throttle answered, the error names the URL and its settings.
 func (p *process) failed(ctx context.Context, err error) error {
 	var answer *api.Error
 	switch {
@@ -87,7 +86,7 @@ func (p *process) failed(ctx context.Context, err error) error {
 				return cli.Exit(cli.No, err)
 			}
 		}
-		if answer.Message == http.StatusText(answer.Code) { // it has no words of ours
+		if answer.Message == http.StatusText(answer.Code) { // our errors have more words
 			err = fmt.Errorf("something answered there that is not ironic-throttle: HTTP %d", answer.Code)
 		}
 	}

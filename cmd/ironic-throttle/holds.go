@@ -17,11 +17,11 @@ const holdsExample = `  ironic-throttle holds
   ironic-throttle holds release metal3/host-0`
 
 const releaseHelp = `Lets a held host be tried again. It queues like any other: it gets no slot out of
-turn. HOST is as 'why' takes it. To release it twice is no error.
+turn. HOST is as for 'why'. To release it twice is no error.
 
-With --episode only that failure is released, as 'holds' names it. Exit code 1: no such
-host has failed, it has failed again since that episode, or the release could not be
-saved.`
+--episode, as 'holds' shows it, releases only that failure. Exit code 1: no such host has
+failed, it has failed again since that episode, or the throttle could not save the
+release.`
 
 const releaseExample = `  ironic-throttle holds release metal3/host-0
   ironic-throttle holds release 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b --episode 5c0d7e2f6b14`
@@ -55,6 +55,6 @@ func (p *process) releaseCommand() *cobra.Command {
 			return show(cmd, p, release, statusview.Release)
 		},
 	}
-	cmd.Flags().StringVar(&episode, "episode", "", "release this `failure` alone and no later one")
+	cmd.Flags().StringVar(&episode, "episode", "", "release only this `failure`, no later one")
 	return cmd
 }

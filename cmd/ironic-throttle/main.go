@@ -1,6 +1,6 @@
 // Command ironic-throttle limits how many bare-metal hosts work at once.
 //
-// Each subcommand has a file of its own. The exit codes are those of internal/cli.
+// Each subcommand has its own file. The exit codes are those of internal/cli.
 package main
 
 import (
@@ -12,10 +12,10 @@ import (
 
 func main() { os.Exit(cli.Run(root)) }
 
-// process is what the commands see of the process that they run in.
+// process is cli.Process, and what the flags of remoteFlags say.
 type process struct {
 	*cli.Process
 
-	server string      // the URL of the throttle that is asked
-	access api.Options // of it
+	server string      // the URL of the throttle
+	access api.Options // its token and CAs
 }

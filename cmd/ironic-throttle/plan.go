@@ -14,10 +14,10 @@ const planHelp = `Says which hosts could be released or provisioned again, why, 
 for how long it holds slots. It changes nothing. The throttle makes the plan, where
 IRONIC_THROTTLE_DISRUPTION is plan or execute; docs/planned-work.md has examples.
 
-Savings are in the currency of IRONIC_THROTTLE_DISRUPTION_TARIFF, slot-minutes are those
-for which slots are held, and cost weighs them and the pods that move.
+Savings are in the currency of IRONIC_THROTTLE_DISRUPTION_TARIFF, slot-minutes say for how
+long hosts hold slots, and cost weighs them and the pods that move.
 
-With --explain it tells of one host why it is a candidate, or why it is none. Exit code 1:
+With --explain it says why one host is a candidate, or why it is not. Exit code 1:
 nothing is planned there, or there is no such host.`
 
 const planExample = `  ironic-throttle plan
@@ -46,7 +46,7 @@ func (p *process) planCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&host, "explain", "", "tell of the `host` NAMESPACE/NAME why it is a candidate, or why not")
+	fs.StringVar(&host, "explain", "", "say why the `host` NAMESPACE/NAME is a candidate, or why not")
 	p.remoteFlags(fs)
 	return cmd
 }

@@ -11,11 +11,11 @@ import (
 )
 
 const queueHelp = `Shows who waits for a slot, in the order of the queue: place, host, its last answer,
-since when it waits, and when its turn may come. Of each pool that has a queue of
-its own the first hosts are shown, 20 or as --limit says.
+since when it waits, and when its turn may come. For each pool that has its own queue,
+it shows the first hosts, 20 or as --limit says.
 
-With --namespace or --reason hosts that are stopped or silent are shown too: they stand
-in no order until they ask again, and have no place. 'why' tells more of one host.`
+With --namespace or --reason it also shows hosts that are stopped or silent: these have
+no place until they ask again. 'why' says more about one host.`
 
 const queueExample = `  ironic-throttle queue
   ironic-throttle queue --namespace metal3 --limit 100
@@ -40,9 +40,9 @@ func (p *process) queueCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.IntVar(&query.Limit, "limit", query.Limit, "how many hosts of each pool")
-	fs.StringVarP(&query.Namespace, "namespace", "n", "", "hosts of this `namespace` alone")
+	fs.StringVarP(&query.Namespace, "namespace", "n", "", "only hosts of this `namespace`")
 	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts whose last answer had this `reason`")
-	fs.StringVar(&pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
+	fs.StringVar(&pool, "pool", "", "only the queue of this `pool`: a conductor group, or virtual-media")
 	p.remoteFlags(fs)
 	return cmd
 }

@@ -18,27 +18,27 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 )
 
-const serveHelp = `Watches Ironic and answers who may start, until SIGTERM or SIGINT: then nothing
-new is taken, what was asked is answered, and the process ends within 5 s, or 10
-where it has a Lease to give up. A second signal ends it at once.
+const serveHelp = `Watches Ironic and answers who may start, until SIGTERM or SIGINT. It then accepts
+no new requests, answers open ones, and ends within 5 s, or 10 s if it has a Lease
+to give up. A second signal ends it at once.
 
 Every setting is a flag, an environment variable and a key of the config file, in
 this order of precedence. The flags below are what most sites need; --help-advanced
 shows the others, docs/settings.md all of them. An Ironic that cannot be reached is
-no error: new hosts are refused as 'starting' or 'stale' until it answers. The
-limits in the config file are read again while running.`
+no error: serve refuses new hosts as 'starting' or 'stale' until it answers. While
+it runs, serve reads the limits in the config file again.`
 
 const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1:6385
 
-  # refuse no host, count what would have been refused
+  # refuse no host, count the refusals that there would have been
   IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve --mode observe
 
   # on free ports, for a script
   ironic-throttle serve --listen-address 127.0.0.1:0 --health-probe-bind-address 127.0.0.1:0 \
     --metrics-bind-address 127.0.0.1:0 --ready-file ready.json`
 
-// gcPercent keeps the process at 1.25 times of what it holds instead of twice: it runs
-// beside others in a pod, and its work is small. GOGC says otherwise.
+// gcPercent keeps the process at 1.25 times its live memory instead of twice: it runs beside others in a pod, and has
+// little work. GOGC overrides it.
 const gcPercent = 25
 
 func (p *process) serveCommand() *cobra.Command {
@@ -60,7 +60,7 @@ func (p *process) serveCommand() *cobra.Command {
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&readyFile, "ready-file", "", cli.ReadyFileHelp)
 	cmd.Flags().BoolVar(&advanced, "help-advanced", false, "show the flags of the advanced settings")
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error { // a template of our own would cost 10 MB
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error { // our own template would cost 10 MB
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nExamples:\n%s\n\nFlags:\n%s%s", cmd.UseLine(),
 			cmd.Example, cmd.LocalFlags().FlagUsagesWrapped(helpWidth), cmd.InheritedFlags().FlagUsages())
 		return err
@@ -68,7 +68,7 @@ func (p *process) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// helpWidth is how long the lines of the settings' flags are, columns.
+// helpWidth is the width of the help of the settings' flags, in columns.
 const helpWidth = 120
 
 func (p *process) serve(ctx context.Context, from config.Sources, readyFile string) error {
@@ -92,7 +92,7 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// The listeners are open: who comes now is served as soon as Run does.
+	// The listeners are open: Run serves the connections that come from now on.
 	err = cli.WriteReadyFile(readyFile, throttle.Addresses())
 	if err != nil {
 		stop() // Run closes what New has opened
@@ -104,10 +104,10 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	return nil
 }
 
-// limitMemory tells Go to stay within nine tenths of what this container may take, so that the collector works harder
-// before the kernel ends us: Go does not count sockets, files and its own code. GOMEMLIMIT, which Go reads, wins.
+// limitMemory lets Go use nine tenths of the memory that this container may take, so that the collector works harder
+// before the kernel kills us: Go does not count sockets, files and its own code. GOMEMLIMIT, which Go reads, wins.
 func limitMemory(log *slog.Logger) {
-	const file = "/sys/fs/cgroup/memory.max" // "max" is none
+	const file = "/sys/fs/cgroup/memory.max" // "max" means no limit
 	text, _ := os.ReadFile(file)
 	most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil || os.Getenv("GOMEMLIMIT") != "" {
@@ -117,10 +117,10 @@ func limitMemory(log *slog.Logger) {
 	log.Info("memory limit set", "from", file, "limit", most/10*9)
 }
 
-// logger writes to stderr, so that stdout stays what was asked for.
+// logger returns a logger to stderr: stdout is for answers.
 func (p *process) logger(c config.Config) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
-	_ = level.UnmarshalText([]byte(c.Log.Level)) // internal/config lets only good ones through
+	_ = level.UnmarshalText([]byte(c.Log.Level)) // internal/config has checked it
 	opts := &slog.HandlerOptions{Level: level}
 	if c.Log.Format == "json" || c.Log.Format == "" && !cli.Terminal(p.Stderr) {
 		return slog.New(slog.NewJSONHandler(p.Stderr, opts)), level

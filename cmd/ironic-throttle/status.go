@@ -16,14 +16,14 @@ import (
 const statusHelp = `Shows what matters now: how many slots are taken, which hosts hold them and for how long,
 who is next, what failures stop, and warnings. -o json is /v1/status, which has more.
 
-A terminal gets one screen, a pipe all rows. With --watch it is shown again and again
-until it is interrupted, also while the throttle cannot be reached.`
+A terminal gets one screen, a pipe all rows. --watch refreshes it until you interrupt it,
+also while the throttle cannot be reached.`
 
 const statusExample = `  ironic-throttle status
   ironic-throttle status --watch --interval 1s
   ironic-throttle status -o json | jq .slots.total.free`
 
-// minInterval keeps a watch from being a load.
+// minInterval keeps a watch from loading the throttle.
 const minInterval = 100 * time.Millisecond
 
 func (p *process) statusCommand() *cobra.Command {
@@ -52,13 +52,13 @@ func (p *process) statusCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
+	fs.BoolVarP(&watch, "watch", "w", false, "refresh it until interrupted")
 	fs.DurationVar(&interval, "interval", interval, "pause between two refreshes of --watch")
 	p.remoteFlags(fs)
 	return cmd
 }
 
-// fetchStatus gets what status shows: the queue is for people. Its errors have their exit codes.
+// fetchStatus gets what status shows; JSON has no queue. Its errors have their exit codes.
 func (p *process) fetchStatus(ctx context.Context, client *api.Client) (shown statusview.Content, err error) {
 	shown.Status, err = client.Status(ctx)
 	if err == nil && !p.JSON {
@@ -70,7 +70,7 @@ func (p *process) fetchStatus(ctx context.Context, client *api.Client) (shown st
 	return shown, err
 }
 
-// printStatus shows a status, a text behind what goes before it.
+// printStatus prints a status; as text, with before in front of it.
 func (p *process) printStatus(shown statusview.Content, before string) error {
 	if p.JSON {
 		return p.PrintJSON(shown.Status)
@@ -78,13 +78,13 @@ func (p *process) printStatus(shown statusview.Content, before string) error {
 	return p.Print(before + statusview.Text(shown, cli.Terminal(p.Stdout)))
 }
 
-// repeatStatus prints statuses until ctx ends; it returns the error of the last try, nil when the end came in between.
+// repeatStatus prints the status until ctx ends. It returns the error of the last try before that; nil: it succeeded.
 func (p *process) repeatStatus(ctx context.Context, client *api.Client, interval time.Duration) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	before := ""
 	if cli.Terminal(p.Stdout) {
-		before = "\x1b[H\x1b[2J" // begins in the upper left corner of an empty screen
+		before = "\x1b[H\x1b[2J" // clears the screen
 	}
 	for last := error(nil); ; {
 		shown, err := p.fetchStatus(ctx, client)

@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const whyHelp = `Tells how one host stands, why, what ends it, and what you can do. It changes nothing.
+const whyHelp = `Says how one host stands, why, what ends that, and what you can do. It changes nothing.
 
 HOST is NAMESPACE/NAME or NAMESPACE~NAME, or the name or UUID of its node. Exit code 1:
 the throttle does not know the host.`
@@ -21,7 +21,7 @@ const whyExample = `  ironic-throttle why metal3/host-0
 
 func (p *process) whyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "why HOST", Short: "tell why a host waits, and what can be done",
+		Use: "why HOST", Short: "say why a host waits, and what you can do",
 		Long: whyHelp, Example: whyExample, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			namespace, name, err := splitHost(args[0])

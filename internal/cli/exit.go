@@ -2,23 +2,23 @@ package cli
 
 import "errors"
 
-// The exit codes, as scripts know them.
+// The exit codes of both programs.
 const (
 	Yes         = 0 // yes, or done
-	No          = 1 // no: not ready, a limit was broken, or it failed on the way
+	No          = 1 // no: not ready, a broken limit, or a failure on the way
 	WrongUse    = 2 // wrong use or configuration
 	Unreachable = 3 // the throttle or Ironic could not be reached
 )
 
-// exit ends a program with a code.
+// exit is an error with the exit code of the program.
 type exit struct {
 	error
 
 	code int
 }
 
-// Exit gives an error the exit code of the program that it ends. Without an error the program ends and says nothing
-// more. An error without a code comes from the parsing of the command line, and is wrong use.
+// Exit returns err with the exit code of the program that it ends. If err is nil, the program prints no error. An error
+// without a code comes from the parsing of the command line, and means WrongUse.
 func Exit(code int, err error) error {
 	if err == nil {
 		err = errors.New("")

@@ -1,4 +1,4 @@
-// Package cli is what both programs share: exit codes, output, the ready file, the version, and words about wrong use.
+// Package cli has what both programs share: exit codes, output, the ready file, the version, and errors of wrong use.
 package cli
 
 import (
@@ -15,14 +15,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Process is what commands see of the process that they run in.
+// Process is the part of the operating system process that commands use.
 type Process struct {
 	Stdout, Stderr io.Writer
 	JSON           bool // --output json
 }
 
 // Run runs the program of this process, and returns its exit code. SIGINT and SIGTERM end the context of the command;
-// a second signal kills.
+// a second signal kills the process.
 func Run(root func(*Process) *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,7 +51,7 @@ func (p *Process) Execute(ctx context.Context, root *cobra.Command, args []strin
 	return WrongUse
 }
 
-// PrintJSON writes v as one indented document.
+// PrintJSON prints v as one indented document.
 func (p *Process) PrintJSON(v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Process) PrintJSON(v any) error {
 	return p.Print(string(text) + "\n")
 }
 
-// Print writes text. It fails where nobody takes the text: a script must not go on with half an answer.
+// Print prints text. It fails if it cannot write all of it: a script must not go on with half an answer.
 func (p *Process) Print(text string) error {
 	if _, err := io.WriteString(p.Stdout, text); err != nil {
 		return Exit(No, fmt.Errorf("output: %w", err))
@@ -77,8 +77,8 @@ func Terminal(w io.Writer) bool {
 // ReadyFileHelp is the help of --ready-file.
 const ReadyFileHelp = "`file` that appears, with the addresses as JSON, once all listeners are open"
 
-// WriteReadyFile writes a file that tells scripts that all listeners are open, and where. It appears whole. Without a
-// path nothing is written.
+// WriteReadyFile writes a file that tells scripts that all listeners are open, and their addresses. The file appears
+// whole. Without a path, it writes nothing.
 func WriteReadyFile(path string, addresses any) error {
 	if path == "" {
 		return nil

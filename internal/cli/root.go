@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Root makes root, which says what a program is for, the command of that program: with --output, --version, version,
-// help, and these commands.
+// Root completes root, the command of a program, and returns it: it adds --output, --version, the command version, and
+// commands.
 func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.Version = Version()
 	root.SilenceErrors, root.SilenceUsage, root.SuggestionsMinimumDistance = true, true, 2
-	root.PersistentFlags().FuncP("output", "o", "`format` of what is printed: text (the default) or json", func(format string) error {
+	root.PersistentFlags().FuncP("output", "o", "`format` of the output: text (the default) or json", func(format string) error {
 		if p.JSON = format == "json"; !p.JSON && format != "text" {
 			return errors.New("must be text or json")
 		}
@@ -27,7 +27,7 @@ func (p *Process) Root(root *cobra.Command, commands ...*cobra.Command) *cobra.C
 	return root
 }
 
-// NoArgs refuses words that belong to no flag.
+// NoArgs refuses arguments, with a hint about a switch and its value.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

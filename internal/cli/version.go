@@ -7,10 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// version and commit are set by the linker (-X github.com/ironic-throttle/ironic-throttle/internal/cli.version=…).
+// The linker sets version and commit (-X github.com/ironic-throttle/ironic-throttle/internal/cli.version=…).
 var version, commit string
 
-// buildInfo says what this binary was built from.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -18,10 +17,10 @@ type buildInfo struct {
 	Platform string `json:"platform"`
 }
 
-// Version is the version of this binary: the release, what Go made of the commit, or dev.
+// Version returns the version of this binary: the release, the pseudo-version that Go made of the commit, or dev.
 func Version() string { return build().Version }
 
-// build reads what the linker was told, and else what Go itself noted.
+// build reads what the linker has set, else what Go itself has noted.
 func build() buildInfo {
 	b := buildInfo{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {

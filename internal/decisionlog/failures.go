@@ -10,8 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Failures writes one line for each host that failed, each hold that ended, each breaker that changed its state, with
-// causes, counts and sample hosts, and each pool that was paused or reopened.
+// Failures logs one line for each host that failed, each hold that ended, each breaker that changed its state, with
+// causes, counts and sample hosts, and each pool that paused or resumed.
 func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 	for _, n := range notices {
 		switch n.Kind {
@@ -39,10 +39,9 @@ func logFailed(log *slog.Logger, n admission.FailureNotice) {
 	log.Warn("host failed", args...)
 }
 
-// hostArgs name a host as commands take it.
+// hostArgs names a host in the form that commands accept.
 func hostArgs(h api.Hold) []any { return []any{"host", h.Host(), "node", h.NodeUUID} }
 
-// holdEnds explains how holds end.
 var holdEnds = map[string]string{
 	"hand":    "released by an annotation",
 	"spec":    "the host is to be something else",

@@ -1,9 +1,8 @@
-// Package decisionlog puts into the log what the decision does by itself, which no request would show: what happens to
-// slots (slots.go), what failures stop (failures.go), what becomes of the limits, and that Ironic is out of sight
-// (view.go). The message of a line names the event.
+// Package decisionlog logs what the decision does without a request: what happens to slots (slots.go), what failures
+// stop (failures.go), how limits change, and that the view of Ironic is stale (view.go). The message names the event.
 //
-// What somebody does by hand is told by internal/server, what a single request meets by internal/gateway, and what the
-// owner of a host should know by internal/clusterhosts.
+// internal/server logs what operators do, internal/gateway logs single requests, and internal/clusterhosts tells the
+// owners of hosts.
 package decisionlog
 
 import (
@@ -14,7 +13,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// slotEvents are the messages.
 var slotEvents = map[slots.NoticeKind]string{
 	slots.NoticeAdopted:  "host adopted: it was at work before the start and takes a slot",
 	slots.NoticeForeign:  "host at work without asking: it takes a slot",
@@ -24,7 +22,7 @@ var slotEvents = map[slots.NoticeKind]string{
 	slots.NoticeMoved:    "host moves again: it takes a slot again",
 }
 
-// Slots writes one line for each thing that happened to a slot.
+// Slots logs one line for each notice.
 func Slots(log *slog.Logger, notices []slots.Notice) {
 	for _, n := range notices {
 		level := slog.LevelInfo
@@ -39,7 +37,7 @@ func Slots(log *slog.Logger, notices []slots.Notice) {
 	}
 }
 
-// write writes a line whose message is one of a closed list.
+// write logs a line. event is one of a closed list.
 func write(log *slog.Logger, level slog.Level, event string, args []any) {
-	log.Log(context.Background(), level, event, args...) //nolint:sloglint // so is the event
+	log.Log(context.Background(), level, event, args...) //nolint:sloglint // event is a constant of this package
 }

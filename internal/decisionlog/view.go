@@ -9,15 +9,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Decision is what is watched: admission.Controller.
+// Decision is what Watch reads; admission.Controller implements it.
 type Decision interface {
 	View(now time.Time) api.View
 	Sizing(now time.Time) api.Sizing
 }
 
-// Watch says in the log what no poll tells by itself, until ctx ends: that the view of Ironic is too old for a new host
-// to start, and is young enough again, whatever the reason, polls that fail or that take too long; that all busy hosts
-// are known after a start; and what becomes of the limits.
+// Watch logs, until ctx ends, what no single poll shows: that the view of Ironic is too old for a new host to start, or
+// fresh again, whether polls fail or take too long; that after a start all busy hosts are known; and how limits change.
+// It then returns nil.
 func Watch(ctx context.Context, log *slog.Logger, now func() time.Time, d Decision) error {
 	view, limits := viewLog{log: log}, limitLog{log: log}
 	views, sizings := time.NewTicker(viewGap), time.NewTicker(limitsGap)
@@ -49,7 +49,7 @@ type viewLog struct {
 	settled bool
 }
 
-// step logs what has changed. Before the first complete poll nothing is lost.
+// step logs a change. Before the first complete poll, the view is not lost.
 func (l *viewLog) step(now time.Time, v api.View) {
 	if v.Settled && !l.settled {
 		l.settled = true
@@ -72,13 +72,12 @@ func (l *viewLog) step(now time.Time, v api.View) {
 	}
 }
 
-// limitLog says in the log when a limit that follows the boots has changed.
+// limitLog logs changes of limits that follow the boots.
 type limitLog struct {
 	log  *slog.Logger
 	told map[string]api.PoolSizing // by pool
 }
 
-// step tells what has changed.
 func (l *limitLog) step(s api.Sizing) {
 	told := make(map[string]api.PoolSizing, len(s.Pools))
 	for _, is := range s.Pools {

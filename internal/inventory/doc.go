@@ -1,7 +1,7 @@
-// Package inventory keeps the list of all nodes of Ironic, for the gateway's answers to BMO's capacity check and its
-// refusals.
+// Package inventory keeps the list of all nodes of Ironic, for the gateway's refusals and its answers to BMO's capacity
+// check.
 //
-// Nobody lists while nobody asks. Whoever asks gets a list that was begun at most MaxAge ago, and everybody the same
-// one; who is there and in which order is as old as that. The states are younger: what each poll observes is laid over
-// the list, by the order of their marks, until a list that was begun after them is in.
+// It reads the list only for a caller. All callers get the same list, which was begun at most MaxAge ago, with its set
+// of nodes and their order. Provision states are younger: the newest observation of a poll, by its mark, replaces the
+// state in the list, until there is a list that was begun after it.
 package inventory

@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
-// Source reads the list of all nodes: ironic.Client.
+// Source reads the list of all nodes; ironic.Client does.
 type Source interface {
 	Catalog(ctx context.Context) (*ironic.Catalog, error)
 }
@@ -21,29 +21,30 @@ type Source interface {
 // Options is what New needs.
 type Options struct {
 	Source Source
-	// Begin takes a mark from whoever keeps the view: admission.Controller.Begin.
+	// Begin returns a mark in the order of the polls: admission.Controller.Begin.
 	Begin  func(now time.Time) ironic.Mark
-	MaxAge time.Duration    // the age from which a list is not given out any more, > 0
+	MaxAge time.Duration    // how old a list may be that Get returns, > 0
 	Now    func() time.Time // the clock of the marks
 	Log    *slog.Logger     // nil: silent
 }
 
 const (
-	// listTimeout is what a list of 100,000 nodes takes several times over: Ironic needs 0.2 ms for a node
+	// listTimeout is several times what a list of 100,000 nodes takes: Ironic needs 0.2 ms for a node
 	// (docs/dev/reference/ironic.md).
 	listTimeout = 2 * time.Minute
-	// afterFault is the pause after a list that failed: it may have taken Ironic long, and everybody can do without.
+	// afterFault is the pause after a list that failed: it may have cost Ironic much work, and callers can do without it.
 	afterFault = 30 * time.Second
 )
 
-// View is the list of all nodes. Who is there and in which order never changes, states are as polls see them.
+// View is the list of all nodes. The nodes and their order never change; At returns the newest provision states. It is
+// safe for concurrent use.
 type View struct {
 	list
-	Listed time.Time // when its list was begun: no node's state is older, most are younger
+	Listed time.Time // when its list was begun: no state is older
 	nodes  *Inventory
 }
 
-// list is one as Ironic gave it.
+// list is a list as Ironic sent it.
 type list struct {
 	*ironic.Catalog
 	begun ironic.Mark
@@ -54,28 +55,27 @@ func (v View) At(i int) ironic.Entry {
 	e := v.Catalog.At(i)
 	v.nodes.mu.Lock()
 	defer v.nodes.mu.Unlock()
-	if s, ok := v.nodes.seen[e.UUID]; ok && s.mark.Seq > v.begun.Seq { // else the list knows better
+	if s, ok := v.nodes.seen[e.UUID]; ok && s.mark.Seq > v.begun.Seq { // else the list is newer
 		e.State = s.state
 	}
 	return e
 }
 
-// Inventory is the list of all nodes. Make one with New; it is safe for concurrent use, and starts no goroutine that
-// Close does not end.
+// Inventory keeps the list of all nodes. Make one with New; it is safe for concurrent use. Close ends its goroutines.
 type Inventory struct {
 	opts  Options
 	lists *snapshot.Cache[struct{}, list]
 
-	mu   sync.Mutex          // guards what follows
-	seen map[string]sighting // by UUID: the states that polls have observed, the last one of each node
+	mu   sync.Mutex          // guards the rest
+	seen map[string]sighting // the last state of each node that a poll has observed, by UUID
 }
 
 type sighting struct {
 	state ironic.State
-	mark  ironic.Mark // before it was seen
+	mark  ironic.Mark // of the observation, from before its request
 }
 
-// New asks Ironic nothing.
+// New returns an Inventory. It sends nothing to Ironic yet.
 func New(o Options) (*Inventory, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	v := &Inventory{opts: o, seen: map[string]sighting{}}
@@ -94,14 +94,14 @@ func (v *Inventory) list(ctx context.Context, _ struct{}) (list, error) {
 	begun := v.opts.Begin(v.opts.Now())
 	all, err := v.opts.Source.Catalog(inTime)
 	if err != nil && ctx.Err() == nil {
-		v.opts.Log.Warn("the list of all nodes cannot be had", "error", err)
+		v.opts.Log.Warn("Ironic returns no list of all nodes", "error", err)
 	}
 	return list{all, begun}, err
 }
 
-// Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where there is none, until ctx ends;
-// all who wait, wait for the same one, and it is read to its end even when all of them have gone. For half a minute
-// after a failure everybody gets its error at once.
+// Get returns the list of all nodes, begun at most MaxAge ago. If there is none, it waits for one, until ctx ends. All
+// callers wait for the same list, which the Inventory reads to its end even when all callers have gone. For 30 s after
+// a failure, Get returns its error at once.
 func (v *Inventory) Get(ctx context.Context) (View, error) {
 	got, err := v.lists.Get(ctx, struct{}{})
 	if err != nil {
@@ -110,8 +110,7 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 	return View{list: got.Value(), Listed: got.Begun(), nodes: v}, nil
 }
 
-// Observe takes what a complete poll has observed. It is kept for as long as a list may be given out that was begun
-// before.
+// Observe takes the observation of a complete poll. It keeps it as long as Get may return a list that was begun before.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,14 +129,14 @@ func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 }
 
 func (v *Inventory) seeLocked(n ironic.Node, mark ironic.Mark) {
-	// A state that cannot be read changes nothing: what is known stands until the next list.
+	// A state that cannot be read changes nothing: the last known one counts until the next list.
 	if last, ok := v.seen[n.UUID]; n.State != "" && (!ok || mark.Seq >= last.mark.Seq) {
 		v.seen[n.UUID] = sighting{n.State, mark}
 	}
 }
 
-// Stats counts what was asked and listed since New.
+// Stats counts the calls of Get and the lists since New.
 func (v *Inventory) Stats() snapshot.Stats { return v.lists.Stats() }
 
-// Close ends a list that is on its way; Get fails from then on.
+// Close ends a list that is on its way. Get fails from then on.
 func (v *Inventory) Close() { v.lists.Close() }

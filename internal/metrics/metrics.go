@@ -1,11 +1,11 @@
-// Package metrics makes every metric of the throttle; /metrics shows them. No other package imports Prometheus.
+// Package metrics has all metrics of the throttle, which /metrics shows. No other package imports Prometheus.
 //
-//	status.go    of api.Status, as GET /v1/status shows it
-//	sources.go   of planned work, certificates, the gateway, and what Ironic is asked
-//	metrics.go   what is counted as it happens: polls, HTTP requests
+//	status.go    from api.Status, as GET /v1/status shows it
+//	sources.go   planned work, certificates, the gateway, requests to Ironic
+//	metrics.go   events that it counts as they happen: polls, HTTP requests
 //
-// A metric is one row of a table (table.go): name without "ironic_throttle_", help, labels, and how its value is
-// read. All rows of a table are read from one value per scrape, so that no gauge can drift and a scrape changes
+// A metric is one row of a table (table.go): name without "ironic_throttle_", help, labels, and a function that reads
+// its value. Each scrape reads all rows of a table from one value, so that no gauge can drift and a scrape changes
 // nothing. To add a metric, add a row, use it in an alert or a panel of the dashboard, and renew testdata/metrics.txt,
 // which has no names, so that a name is in few files:
 //
@@ -28,22 +28,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Sources are what is read at each scrape; what is nil has no metrics.
+// Sources are the functions that each scrape calls; a nil one has no metrics. They must be safe for concurrent use.
 type Sources struct {
-	// Status is GET /v1/status. Its closed sets must be whole.
+	// Status returns GET /v1/status. Its closed sets must be whole.
 	Status func() api.Status
-	// Leading reports whether this process decides. It comes with Status.
+	// Leading reports whether this process decides. It must be set if Status is.
 	Leading func() bool
 	Ironic  func() ironic.Stats
 	Gateway func() gateway.Stats
-	// Planned is the planned work that is being carried out, nil while none is.
+	// Planned returns the unfinished planned work; nil: there is none.
 	Planned func() *api.PlanRunning
-	// Certificates are the ends of those in use, of each listener; the zero time where it has none.
+	// Certificates return when the certificate of each listener ends; the zero time: it has none.
 	Certificates []func() time.Time
 }
 
-// Metrics are all metrics of a process, those of Go and of the process too. Make them with New; all methods are safe
-// for concurrent use.
+// Metrics are all metrics of a process, with those of Go and of the process. Make them with New. Call Read once; the
+// other methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
@@ -51,12 +51,12 @@ type Metrics struct {
 	took     prometheus.Histogram
 }
 
-// New returns the metrics of what is counted as it happens; Read adds the others.
+// New returns the metrics of events; Read adds those of Sources.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		// The buckets end well above the 2 ms in which nearly all asks are answered and the 1 s that an ask may wait
-		// for the first poll.
+		// The buckets end well above the 2 ms that nearly all asks take, and the 1 s that an ask may wait for the first
+		// poll.
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: fullName("http_request_duration_seconds"), Help: "Time to answer a request to the API, by route (unknown paths: other) and status code.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .002, .005, .01, .05, .25, 1, 2.5},
@@ -76,10 +76,11 @@ func New() *Metrics {
 	return m
 }
 
-// Read shows the metrics of s from now on. It is called once.
+// Read adds the metrics of s. Call it once.
 func (m *Metrics) Read(s Sources) {
 	if s.Status != nil {
-		add(m, func() status { return status{s.Status(), s.Leading()} }, slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows()))
+		rows := slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows())
+		add(m, func() status { return status{s.Status(), s.Leading()} }, rows)
 	}
 	add(m, s.Ironic, ironicRows())
 	add(m, s.Gateway, gatewayRows())
@@ -93,13 +94,12 @@ func add[S any](m *Metrics, read func() S, rows []row[S]) {
 	}
 }
 
-// status is what status.go reads.
 type status struct {
 	api.Status
 	leading bool
 }
 
-// Polled counts a poll of Ironic.
+// Polled counts a poll of Ironic, and how long it took.
 func (m *Metrics) Polled(complete bool, took time.Duration) {
 	result := "failed"
 	if complete {
@@ -109,7 +109,7 @@ func (m *Metrics) Polled(complete bool, took time.Duration) {
 	m.took.Observe(took.Seconds())
 }
 
-// Route measures the requests to h, by route and code. A route is one of a closed set, never what a client sent.
+// Route measures the requests to h, by route and code. The routes must be a closed set, not what clients send.
 func (m *Metrics) Route(route string, h http.Handler) http.Handler {
 	return promhttp.InstrumentHandlerDuration(m.requests.MustCurryWith(prometheus.Labels{"route": route}), h)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// plannedRows tell whether planned work goes on; no series where it is not carried out.
+// plannedRows show whether planned work goes on.
 func plannedRows() []row[*api.PlanRunning] {
 	return []row[*api.PlanRunning]{
 		gauges("planned_work", "1 for the state that planned work is in, else 0: running, or stuck = a step takes longer than it should. Both are 0 while there is none.",
@@ -19,8 +19,8 @@ func plannedRows() []row[*api.PlanRunning] {
 	}
 }
 
-// certificateRows tell of the certificate in use; no series without one. Listeners share it, and may read a new one
-// some seconds apart: the one that ends first counts.
+// certificateRows show the certificate in use; without one they have no series. Listeners share it, and may read a new
+// one some seconds apart: the one that ends first counts.
 func certificateRows() []row[[]func() time.Time] {
 	return []row[[]func() time.Time]{
 		gauges("certificate_not_after_seconds", "When the certificate in use ends, in Unix time.", nil, func(ends []func() time.Time, put put) {
@@ -37,7 +37,7 @@ func certificateRows() []row[[]func() time.Time] {
 	}
 }
 
-// gatewayRows are what goes through the gateway.
+// gatewayRows count the requests to the gateway.
 func gatewayRows() []row[gateway.Stats] {
 	return []row[gateway.Stats]{
 		counters("gateway_requests_total",
@@ -53,7 +53,7 @@ func gatewayRows() []row[gateway.Stats] {
 	}
 }
 
-// ironicRows count what Ironic is asked. Asks of hosts move none of them.
+// ironicRows count the requests to Ironic. An ask of a host sends none.
 func ironicRows() []row[ironic.Stats] {
 	return []row[ironic.Stats]{
 		byRequest("ironic_requests_total",

@@ -7,7 +7,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// slotRows are what runs, its slots and hosts, its view of Ironic and its answers.
+// slotRows show the process, slots and hosts, the view of Ironic and the answers.
 func slotRows() []row[status] {
 	return []row[status]{
 		gauges("build_info", "Always 1; the labels say what is running.", []string{"version", "goversion"}, func(s status, put put) {
@@ -71,7 +71,7 @@ func poolGauge(name, help string, value func(api.Slots) int) row[status] {
 	})
 }
 
-// turnRows show what the queues do. The tenants are not many: the decision sums up those beyond a number.
+// turnRows show the queues. They have few tenants: the decision sums up all tenants beyond a number.
 func turnRows() []row[status] {
 	return []row[status]{
 		gauges("queue_hosts_waiting", "Hosts that want a slot now, by lane and tenant (namespace).", []string{"lane", "tenant"},
@@ -128,11 +128,11 @@ func failureRows() []row[status] {
 	}
 }
 
-// totalLabel is the pool of the total: no conductor group can have that name, and the empty one is the default group
-// elsewhere.
+// totalLabel is the pool label of the total. No conductor group can have that name; the empty label means the default
+// group in other metrics.
 const totalLabel = "(total)"
 
-// sizingRows show how long boots take, and which limit is recommended.
+// sizingRows show how long boots take, and the limit that they suggest.
 func sizingRows() []row[status] {
 	return []row[status]{
 		histograms("boot_seconds", "Time in a wait state until the agent called, by wait state and conductor group.", []string{"state", "group"},
@@ -154,7 +154,7 @@ func sizingRows() []row[status] {
 	}
 }
 
-// limitGauge has no series where the value is 0.
+// limitGauge has no series for a value of 0.
 func limitGauge(name, help string, value func(api.PoolSizing) int) row[status] {
 	return gauges(name, help, []string{"pool"}, func(s status, put put) {
 		for _, p := range s.Sizing.Pools {
@@ -165,7 +165,7 @@ func limitGauge(name, help string, value func(api.PoolSizing) int) row[status] {
 	})
 }
 
-// clusterRows are what the status tells of the cluster; no series without one.
+// clusterRows show the cluster; without one they have no series.
 func clusterRows() []row[status] {
 	return []row[status]{
 		gauges("baremetalhosts_watch_broken", "1 while the throttle cannot watch BareMetalHosts: they are as they were last known.", nil,

@@ -6,22 +6,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// table is metrics that are read from one value per scrape.
+// table is a set of metrics that a scrape reads from one value.
 type table[S any] struct {
 	read func() S
 	rows []row[S]
 }
 
-// row is one metric: what it is called, and its series in a value.
+// row is one metric: its description, and a function that reads its series from a value.
 type row[S any] struct {
 	desc    *prometheus.Desc
 	collect func(s S, ch chan<- prometheus.Metric)
 }
 
-// put sends one series: its value, and those of the labels of its metric.
+// put sends one series: its value, and the values of its labels.
 type put func(value float64, labels ...string)
 
-// all puts one series of each label.
+// all puts one series for each label value.
 func (p put) all(counts map[string]uint64) {
 	for label, n := range counts {
 		p(float64(n), label)
@@ -56,8 +56,8 @@ func counter[S any, N number](name, help string, value func(S) N) row[S] {
 	return counters(name, help, nil, func(s S, put put) { put(float64(value(s))) })
 }
 
-// gauges and counters are metrics with any number of series. Counters should put the whole of a closed set: a rate misses
-// the first event of a series that begins with it.
+// gauges and counters are metrics with any number of series. Counters should put all label values of a closed set, even
+// with 0: a rate misses the first event of a series that begins with it.
 func gauges[S any](name, help string, labels []string, each func(S, put)) row[S] {
 	return family(prometheus.GaugeValue, name, help, labels, each)
 }
@@ -71,7 +71,7 @@ func family[S any](kind prometheus.ValueType, name, help string, labels []string
 	return row[S]{desc, func(s S, ch chan<- prometheus.Metric) {
 		each(s, func(value float64, labels ...string) {
 			m, err := prometheus.NewConstMetric(desc, kind, value, labels...)
-			if err != nil { // it fails the scrape, not the process
+			if err != nil { // the scrape fails, not the process
 				m = prometheus.NewInvalidMetric(desc, err)
 			}
 			ch <- m

@@ -2,7 +2,7 @@ package page
 
 import _ "embed"
 
-// Style is /page.css, Script /page.js. The page needs nothing else, from us or from anywhere.
+// Style is /page.css, Script /page.js. The page loads nothing else.
 var (
 	//go:embed page.css
 	Style string
@@ -10,6 +10,6 @@ var (
 	Script string
 )
 
-// Policy allows exactly these two, and requests to us.
+// Policy is the Content-Security-Policy of the page: it allows only these two, and requests to the throttle.
 const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -9,14 +9,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// maxFailures are the breakers and the held hosts that are shown. Where the API is guarded each asks for a right of
-// its own, and 32 of a user's are kept.
+// maxFailures is how many breakers and how many held hosts the page shows. If RBAC guards the API, each button costs a
+// SubjectAccessReview.
 const maxFailures = 12
 
-// breakers shows those that stop hosts, or count failures.
 func (d *document) breakers(v *View) {
 	d.section("breakers", "Circuit breakers")
-	all := slices.DeleteFunc(slices.Clone(v.Status.Breakers), func(b api.Breaker) bool { return b.State == "CLOSED" && b.RecentFailures == 0 })
+	quiet := func(b api.Breaker) bool { return b.State == "CLOSED" && b.RecentFailures == 0 }
+	all := slices.DeleteFunc(slices.Clone(v.Status.Breakers), quiet)
 	n := min(len(all), maxFailures)
 	d.table("Breakers that count or stop", "of, action, state, n failures, next, most frequent cause", n, func(i int) {
 		d.breaker(&all[i], v.MayReset)
@@ -53,12 +53,13 @@ func (d *document) breaker(b *api.Breaker, may func(string) bool) {
 	d.put(`<td>%s</td><td class="text">%s</td>`, next, cause)
 }
 
-// ResetPath is where a breaker is reset.
+// ResetPath returns the path of the API that resets a breaker.
 func ResetPath(scope string) string { return "/v1/breakers/" + url.PathEscape(scope) + "/reset" }
 
-// ReleasePath is where a hold is released.
+// ReleasePath returns the path of the API that releases a hold.
 func ReleasePath(h api.Hold) string {
-	return "/v1/holds/" + url.PathEscape(cmp.Or(h.Namespace, api.NoNamespace)) + "/" + url.PathEscape(cmp.Or(h.Name, h.NodeUUID)) + "/release"
+	namespace, name := cmp.Or(h.Namespace, api.NoNamespace), cmp.Or(h.Name, h.NodeUUID)
+	return "/v1/holds/" + url.PathEscape(namespace) + "/" + url.PathEscape(name) + "/release"
 }
 
 // holds shows the failed hosts that are held, and the groups that are paused.
@@ -66,14 +67,17 @@ func (d *document) holds(v *View) {
 	d.section("holds", "Held hosts")
 	held := slices.DeleteFunc(slices.Clone(v.Holds.Hosts), func(h api.Hold) bool { return !h.Held })
 	n := min(len(held), maxFailures)
-	d.table("Failed hosts that are held", "host, action, failed, n failures, n held for another, cause", n, func(i int) { d.hold(&held[i], v.MayRelease) })
+	d.table("Failed hosts that are held", "host, action, failed, n failures, n held for another, cause", n, func(i int) {
+		d.hold(&held[i], v.MayRelease)
+	})
 	if len(held) > n {
 		d.put(`<p>and %d more: <a href="/v1/holds">/v1/holds</a></p>`, len(held)-n)
 	}
 	d.put(`<p>Failed hosts: %d held, %d not held.</p>`, len(held), len(v.Holds.Hosts)-len(held))
 	for _, p := range v.Holds.Pools {
 		if p.Paused {
-			d.put(`<p class="bad">%s: %d of %d hosts have failed, so no new ones start there.</p>`, cmp.Or(p.Pool, "The default conductor group"), p.Failed, p.Hosts)
+			d.put(`<p class="bad">%s: %d of %d hosts have failed, so no new ones start there.</p>`,
+				cmp.Or(p.Pool, "The default conductor group"), p.Failed, p.Hosts)
 		}
 	}
 	d.put(`</section>
@@ -101,8 +105,8 @@ func (d *document) release(h *api.Hold) {
 	d.button("Release", h.Host(), ReleasePath(*h), h.Episode, "It may queue again, like any other.")
 }
 
-// button writes one that the script makes work; without it there is none. It is of the present episode, so that it
-// never reaches a later failure.
+// button writes a button, which the page shows only with its script. It names the present episode, so that it never
+// releases a later failure.
 func (d *document) button(verb, what, path, episode, means string) {
 	d.put(`<button type="button" data-post="%s" data-episode="%s" data-ask="%s %s? %s" aria-label="%s %s">%s</button>`,
 		path, episode, verb, what, means, verb, what, verb)

@@ -10,12 +10,12 @@ import (
 
 // HostView is what the page of a host shows.
 type HostView struct {
-	Status  api.Status // of which the frame shows a little
+	Status  api.Status // for the frame of the page
 	Why     api.Why
 	Release bool // the user may release its hold
 }
 
-// Host is the page of one host: the story that the command why tells.
+// Host returns the page of one host as HTML: what the command why shows.
 func Host(v HostView) string {
 	d, w := &document{}, &v.Why
 	d.begin(&v.Status, "%s, ironic-throttle", w.Host)
@@ -44,11 +44,12 @@ func Host(v HostView) string {
 	return d.String()
 }
 
-// link writes a host, NAMESPACE/NAME or the name or UUID of its node, with a link to its page.
+// link writes the name of a host, or the name or UUID of its node, with a link to its page.
 func (d *document) link(node, uuid string) {
 	namespace, name, ok := strings.Cut(node, "~")
 	if !ok {
 		namespace, name = api.NoNamespace, cmp.Or(node, uuid)
 	}
-	d.put(`<a href="/why/%s/%s">%s</a>`, url.PathEscape(namespace), url.PathEscape(name), cmp.Or(strings.Replace(node, "~", "/", 1), uuid))
+	shown := cmp.Or(strings.Replace(node, "~", "/", 1), uuid)
+	d.put(`<a href="/why/%s/%s">%s</a>`, url.PathEscape(namespace), url.PathEscape(name), shown)
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// markup is text that stands in a page as it is. A constant becomes one by itself. No other text is converted, so
-// text of hosts, Ironic and askers is always escaped.
+// markup is text that goes into a page as it is. A constant becomes markup by itself. The package converts no other
+// text, so put escapes all text of hosts, Ironic and clients.
 type markup string
 
-// document is HTML as it is written.
+// document collects HTML.
 type document struct{ strings.Builder }
 
-// put writes format as Sprintf does, with every argument escaped that is not markup. Arguments stand between tags or
-// within a quoted attribute, nowhere else.
+// put writes format as Sprintf does, and escapes every argument that is not markup. Arguments may only be between tags
+// or within a quoted attribute.
 func (d *document) put(format markup, args ...any) {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -34,13 +34,12 @@ func where(yes bool, text markup) markup {
 	return ""
 }
 
-// section begins one.
 func (d *document) section(id, title markup) {
 	d.put(`<section id="%s" aria-labelledby="h-%s"><h2 id="h-%s">%s</h2>
 `, id, id, id, title)
 }
 
-// table writes one with a row for each of n. Columns of numbers begin with "n ".
+// table writes a table with n rows. The names of columns of numbers begin with "n ".
 func (d *document) table(caption string, columns string, n int, row func(i int)) {
 	if n == 0 {
 		return
@@ -59,7 +58,6 @@ func (d *document) table(caption string, columns string, n int, row func(i int))
 	d.put(`</tbody></table></div>`)
 }
 
-// numbers writes cells in columns of numbers.
 func (d *document) numbers(all ...any) {
 	for _, n := range all {
 		d.put(`<td class="n">%s</td>`, fmt.Sprint(n))

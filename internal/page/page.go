@@ -2,7 +2,7 @@ package page
 
 import "github.com/ironic-throttle/ironic-throttle/pkg/api"
 
-// Rows is how many of the first hosts of each queue are shown.
+// Rows is how many of the first hosts of each queue the page shows.
 const Rows = 50
 
 // View is what the page shows.
@@ -15,7 +15,7 @@ type View struct {
 	MayReset   func(scope string) bool
 }
 
-// Overview is the page of v.
+// Overview returns the main page as HTML.
 func Overview(v View) string {
 	d, s := &document{}, &v.Status
 	d.begin(s, "%d/%d ironic-throttle", s.Slots.Total.Occupied, s.Slots.Total.Limit)
@@ -37,7 +37,7 @@ func Overview(v View) string {
 	return d.String()
 }
 
-// begin writes all that comes before the content of a page with that title.
+// begin writes all that comes before the content of a page.
 func (d *document) begin(s *api.Status, title markup, args ...any) {
 	d.put(`<!doctype html>
 <html lang="en">
@@ -76,7 +76,7 @@ func (d *document) end() {
 `)
 }
 
-// viewText says how well Ironic is seen. The headline says what follows from it.
+// viewText says how old the view of Ironic is, and why the last poll failed.
 func viewText(v api.View) string {
 	text := "Ironic seen " + api.Seconds(v.AgeSeconds) + " ago"
 	if v.AgeSeconds < 0 {

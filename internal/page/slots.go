@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Cells of the grid: hosts, and free slots.
+// The most cells of the grid: hosts, and free slots.
 const (
 	maxCells = 300
 	maxFree  = 40

@@ -1,4 +1,4 @@
-// Package secret keeps secrets out of texts that others wrote, such as what Ironic says of a request.
+// Package secret hides secrets in texts from elsewhere, such as what Ironic says about a request.
 package secret
 
 import (
@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// long is from how many bytes on a secret is hidden wherever it stands: no word of a sentence has it by chance.
+// long is the length in bytes from which Hide hides a secret even within a word: no text has it by chance.
 const long = 8
 
-// Hide replaces each of secrets in text. A short one that stands within a longer word stays, as that word is another
-// one: where the password is "pass", "Incorrect username or password" is whole.
+// Hide replaces each of secrets in text. A short one stays within a longer word, which is another word: with the
+// password "pass", the text "Incorrect username or password" stays whole.
 func Hide(text string, secrets ...string) string {
 	for _, secret := range secrets {
 		text = hide(text, secret)
@@ -41,7 +41,7 @@ func hide(text, secret string) string {
 	}
 }
 
-// joins reports whether the end of left and the begin of right are of one word.
+// joins reports whether the end of left and the start of right are parts of one word.
 func joins(left, right string) bool {
 	last, _ := utf8.DecodeLastRuneInString(left)
 	first, _ := utf8.DecodeRuneInString(right)

@@ -10,18 +10,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// failures says what failures stop now.
+// failures shows what failures stop now.
 func (p *page) failures(s api.Status) {
 	open := slices.DeleteFunc(slices.Clone(s.Breakers), func(b api.Breaker) bool { return b.State == "CLOSED" })
 	p.fields("breaker", len(open), func(i int) string { return breakerText(open[i]) })
 	if h := s.Holds; h != nil && h.Held+h.Failed > 0 {
 		p.fieldf("holds", "%s", holdsText(h.Held, h.Failed))
 	}
-	paused := slices.DeleteFunc(slices.Clone(s.Storm.Pools), func(of api.PoolFailures) bool { return !of.Paused })
+	paused := slices.DeleteFunc(slices.Clone(s.Storm.Pools), func(pool api.PoolFailures) bool { return !pool.Paused })
 	p.fields("paused", len(paused), func(i int) string { return poolText(paused[i]) })
 }
 
-// breakerText is one that is not closed, with what happens next and its first cause.
+// breakerText describes a breaker that is not closed: what happens next, and its most frequent cause.
 func breakerText(b api.Breaker) string {
 	text := b.Scope + " " + b.State + ", " + nextOf(b)
 	if len(b.Causes) > 0 {
@@ -30,7 +30,7 @@ func breakerText(b api.Breaker) string {
 	return text
 }
 
-// nextOf is what b waits for; "" when it is closed.
+// nextOf says what b waits for; "": it is closed.
 func nextOf(b api.Breaker) (text string) {
 	switch b.State {
 	case "OPEN":
@@ -77,7 +77,7 @@ func Breakers(b api.Breakers) string {
 	return p.String()
 }
 
-// causes are why hosts of a scope failed, after an empty line.
+// causes adds why hosts of a scope failed, after an empty line.
 func (p *page) causes(b api.Breaker) {
 	if len(b.Causes) > 0 {
 		p.line("")
@@ -113,9 +113,9 @@ func Holds(h api.Holds) string {
 	}
 	p.fieldf("hold-off", "%s", text)
 	p.fieldf("holds", "%s", holdsText(held, len(h.Hosts)-held))
-	for _, of := range h.Pools {
-		if of.Failed > 0 {
-			p.fieldf("pool", "%s", poolText(of))
+	for _, pool := range h.Pools {
+		if pool.Failed > 0 {
+			p.fieldf("pool", "%s", poolText(pool))
 		}
 	}
 	if h.Unsaved > 0 {

@@ -9,13 +9,12 @@ import (
 	"unicode"
 )
 
-// page collects lines. What it is given is made harmless for a terminal, which breaks long lines itself.
+// page collects lines of text. It makes them harmless for a terminal, which wraps long lines itself.
 type page struct {
-	screen bool // it is to fit one: of many the first are shown
+	screen bool // the page must fit one screen: of many lines it shows the first
 	text   strings.Builder
 }
 
-// line adds text as a line.
 func (p *page) line(text string) { p.text.WriteString(printable(text) + "\n") }
 
 // fieldf adds a text with a name before it.
@@ -23,7 +22,7 @@ func (p *page) fieldf(name, format string, args ...any) {
 	p.line(fmt.Sprintf("%-9s ", name) + fmt.Sprintf(format, args...))
 }
 
-// fields adds n texts of one name, on a screen the first ones.
+// fields adds n texts with one name before them; on a screen, only the first ones.
 func (p *page) fields(name string, n int, text func(i int) string) {
 	shown := min(n, p.most(sameLines))
 	for i := range shown {
@@ -34,7 +33,7 @@ func (p *page) fields(name string, n int, text func(i int) string) {
 	}
 }
 
-// most is n on a screen; else all are shown.
+// most returns n on a screen, else no limit.
 func (p *page) most(n int) int {
 	if !p.screen {
 		return math.MaxInt
@@ -44,7 +43,7 @@ func (p *page) most(n int) int {
 
 func (p *page) String() string { return p.text.String() }
 
-// printable keeps foreign text from breaking a line or steering a terminal.
+// printable keeps text from elsewhere from breaking a line or controlling a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -54,14 +53,13 @@ func printable(text string) string {
 	}, text)
 }
 
-// table lines up columns.
 type table struct {
 	rows [][]string // the header first
 }
 
 func newTable(header ...string) *table { return &table{rows: [][]string{header}} }
 
-// row adds a row; an empty cell is shown as "-".
+// row adds a row. An empty cell becomes "-".
 func (t *table) row(cells ...string) {
 	for i, cell := range cells {
 		if cells[i] = printable(cell); cell == "" {
@@ -71,8 +69,8 @@ func (t *table) row(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// table adds t after an empty line, without the columns that say nothing, and how many rows of what it leaves out; nothing
-// where it has no rows.
+// table adds t after an empty line, without empty columns; without rows, it adds no table. Then it says how many rows
+// the caller has left out, and of what.
 func (p *page) table(t *table, hidden int, what string) {
 	if len(t.rows) > 1 {
 		if p.text.Len() > 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// How many candidates of later plans, moves of an action, and excluded hosts of a kind are shown.
+// How many candidates for later, moves of an action, and names of excluded hosts Plan shows.
 const (
 	planLater    = 20
 	planMoves    = 5
 	planExcluded = 3
 )
 
-// Plan shows what could be released or provisioned again.
+// Plan returns a plan as text.
 func Plan(p api.Plan) string {
 	out := &page{}
 	if p.Running != nil {
@@ -55,14 +55,14 @@ func Plan(p api.Plan) string {
 	return out.String()
 }
 
-// running tells of planned work that is being carried out: what, what it waits for, and whether somebody must do
-// something.
+// running shows planned work that is being carried out, what it waits for, and what an operator can do if it is stuck.
 func (p *page) running(r *api.PlanRunning, now time.Time) {
 	what := fmt.Sprintf("%s of %s", r.Decision, strings.Join(r.Hosts, ", "))
 	if r.Replacement != "" {
 		what += " by " + r.Replacement
 	}
-	p.line(fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, api.Seconds(max(0, now.Sub(r.Since).Seconds()))))
+	age := api.Seconds(max(0, now.Sub(r.Since).Seconds()))
+	p.line(fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, age))
 	if r.WaitsFor != "" {
 		p.fieldf("waits", "%s", r.WaitsFor)
 	}
@@ -77,7 +77,7 @@ func (p *page) running(r *api.PlanRunning, now time.Time) {
 	p.line("")
 }
 
-// planHeadline is the one thing that matters. All actions of a plan do the same.
+// planHeadline sums the plan up. All actions of a plan have the same decision.
 func planHeadline(p api.Plan) string {
 	switch {
 	case len(p.Actions) > 0:
@@ -115,7 +115,7 @@ func amount(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
-// number is x without a fraction that nobody asked for.
+// number returns x with three digits, or as a whole number from 100 on.
 func number(x float64) string {
 	if x >= 100 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -123,7 +123,7 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// first are the first n names, and how many more there are of all.
+// first returns the first n names, and how many of all it leaves out.
 func first(n int, names []string, all int) string {
 	names = names[:min(n, len(names))]
 	text := strings.Join(names, ", ")
@@ -133,7 +133,7 @@ func first(n int, names []string, all int) string {
 	return text
 }
 
-// action is one of a plan, after an empty line, with its evidence below it.
+// action shows an action after an empty line, with its evidence below it.
 func (p *page) action(a api.PlanAction) {
 	var hosts, moves []string
 	for _, h := range a.Hosts {
@@ -142,7 +142,8 @@ func (p *page) action(a api.PlanAction) {
 	for _, m := range a.Moves {
 		moves = append(moves, m.Pod+" to "+m.To)
 	}
-	text := fmt.Sprintf("%s: saving %s/h, cost %s, %s slot-minutes", a.Reason, number(a.SavingPerHour), number(a.DisruptionCost), number(a.SlotMinutes))
+	text := fmt.Sprintf("%s: saving %s/h, cost %s, %s slot-minutes",
+		a.Reason, number(a.SavingPerHour), number(a.DisruptionCost), number(a.SlotMinutes))
 	if a.PaybackHours != nil {
 		text += ", payback " + api.Seconds(*a.PaybackHours*time.Hour.Seconds())
 	}
@@ -163,7 +164,7 @@ func (p *page) action(a api.PlanAction) {
 	}
 }
 
-// PlanExplanation shows why a host is a candidate, or not.
+// PlanExplanation returns as text why a host is a candidate, or not.
 func PlanExplanation(e api.PlanExplanation) string {
 	p := &page{}
 	p.line(e.Summary)

@@ -1,5 +1,5 @@
-// Package statusview shows what the throttle answers to people, as plain text: its status, queue, holds, breakers and
-// plans.
+// Package statusview turns answers of the throttle's API into plain text for people: status, queue, holds, breakers,
+// plans and why.
 package statusview
 
 import (
@@ -18,17 +18,17 @@ type Content struct {
 	Queue  api.Queue
 }
 
-// What status shows on a terminal; a pipe gets all rows.
+// How much status shows on a terminal; a pipe gets all rows.
 const (
 	lines       = 24 // of a screen
 	workingRows = 8
 	nextRows    = 5
-	leastRows   = 3 // of a table, however much is wrong
-	sameLines   = 3 // of a kind, such as open breakers
-	tableLines  = 3 // an empty one, the header, and how many rows are left out
+	leastRows   = 3 // of a table, even if there are many warnings
+	sameLines   = 3 // of one kind, such as open breakers
+	tableLines  = 3 // of a table besides its rows: an empty line, the header, and how many rows it leaves out
 )
 
-// Text returns c, so that it fits one screen, or whole.
+// Text returns c as text: what fits one screen, or all of it.
 func Text(c Content, screen bool) string {
 	p := &page{screen: screen}
 	p.line(c.Status.Headline)
@@ -47,7 +47,7 @@ func Text(c Content, screen bool) string {
 	return p.String()
 }
 
-// slots says how the slots stand, and what becomes of the limits.
+// slots shows the slots, and how the limits follow the boots.
 func (p *page) slots(c Content) {
 	queues := map[string]api.PoolQueue{}
 	for _, q := range c.Queue.Pools {
@@ -66,7 +66,7 @@ func (p *page) slots(c Content) {
 	p.fields("limit", len(limits), func(i int) string { return limits[i] })
 }
 
-// Answer returns a as text, with what asking has done.
+// Answer returns a as text. effect says what the ask has changed.
 func Answer(a api.Answer, effect string) string {
 	pairs := []string{"ready:", yesNo(a.Ready), "reason:", string(a.Reason), "message:", a.Message}
 	if a.RetryAfterSeconds > 0 {
@@ -88,7 +88,7 @@ func slotsText(s api.Slots, q api.PoolQueue) string {
 	return text
 }
 
-// rest says what else an operator should know.
+// rest shows what else an operator should know.
 func (p *page) rest(c Content) {
 	s := c.Status
 	if s.View.Fresh && s.View.LastError != "" { // else the headline says it
@@ -105,15 +105,15 @@ func (p *page) rest(c Content) {
 	}
 }
 
-func counts(of []api.Count) string {
+func counts(all []api.Count) string {
 	var parts []any
-	for _, c := range of {
+	for _, c := range all {
 		parts = append(parts, c.Count, c.Reason)
 	}
 	return counted(parts...)
 }
 
-// working is the table of who holds a slot or is at work: who is stuck first.
+// working adds a table of the hosts that hold a slot or are at work, stuck hosts first.
 func (p *page) working(c Content, most int) {
 	t := newTable("WORKING", "OP", "STATE", "POOL", "SINCE", "NOTE")
 	stuck := func(o api.Occupant) bool { return o.Stuck }

@@ -6,7 +6,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Why shows the story of one host as text.
+// Why returns as text how one host stands, and what its owner can do.
 func Why(w api.Why) string {
 	p := &page{}
 	p.line(w.Host + ": " + string(w.Standing))

@@ -14,13 +14,13 @@ import (
 
 const maxFile = 64 << 20 // bytes
 
-// File keeps the value in a file, for one process at a time: the lock beside it says which.
+// File keeps the value in a file, for one process at a time: the one that has the lock beside it.
 type File struct {
 	path string
 	lock *os.File
 }
 
-// NewFile returns a File at path, whose directory must be there.
+// NewFile returns a File at path. The directory must exist.
 func NewFile(path string) *File { return &File{path: path} }
 
 // Load implements Store.
@@ -28,7 +28,7 @@ func (f *File) Load(context.Context) ([]byte, error) {
 	if err := f.take(); err != nil {
 		return nil, err
 	}
-	if here, err := os.Lstat(f.path); err == nil && !here.Mode().IsRegular() { // no link either: the next save would replace it
+	if here, err := os.Lstat(f.path); err == nil && !here.Mode().IsRegular() { // Save would replace a link
 		return nil, fmt.Errorf("%s: must be a regular file", f.path)
 	}
 	value, err := plainfile.Read(f.path, maxFile)
@@ -59,7 +59,7 @@ func (f *File) Save(_ context.Context, value []byte) error {
 		return err
 	}
 	if here, err := os.Lstat(f.lock.Name()); err != nil || !os.SameFile(here, ours) {
-		// Somebody has removed the lock: another process would not meet it.
+		// Somebody has removed the lock file: another process could not see our lock.
 		if err := f.take(); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (f *File) Save(_ context.Context, value []byte) error {
 	return replace(f.path, value)
 }
 
-// replace puts a file with that value at path: at no moment is there half of it, and after nil no power cut takes it away.
+// replace writes value to a new file and moves it to path: nobody ever sees half of it. It survives a power cut.
 func replace(path string, value []byte) error {
 	next := path + ".new"
 	fresh, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)

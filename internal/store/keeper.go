@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	saveEvery   = 5 * time.Second  // what no Changed has told, and what could not be saved
-	saveAnyway  = 30 * time.Second // what is learned of limits, and over what somebody else has done to the place
+	saveEvery   = 5 * time.Second  // for changes without a call of Changed, and after a save that failed
+	saveAnyway  = 30 * time.Second // for what the throttle learns about limits, and if somebody else changed the place
 	saveTimeout = 10 * time.Second
-	flushWait   = 3 * time.Second // of a caller of Flush
-	lastSave    = 2 * time.Second // after the end of Run's context
+	flushWait   = 3 * time.Second // how long Flush waits
+	lastSave    = 2 * time.Second // how long the last save may take, after the end of Run's context
 )
 
-// Source is what is kept.
+// Source has what a Keeper keeps: admission.Controller.
 type Source interface {
 	HoldRecords(now time.Time) (records []holdoff.Record, revision uint64)
 	UnsavedHolds() int
@@ -28,26 +28,27 @@ type Source interface {
 	LearnedLimits() sizing.State
 }
 
-// Keeper keeps a Source in a Store. Make one with New.
+// Keeper keeps a Source in a Store. Make one with New. Load comes before Run; the other methods are safe for concurrent
+// use.
 type Keeper struct {
-	Source Source // to be set before Run
+	Source Source // set it before Run
 
 	store Store
 	now   func() time.Time
 	log   *slog.Logger
-	asked chan chan<- error      // to save; a nil one waits for nothing
+	asked chan chan<- error      // requests to save; the result goes to the inner channel unless that is nil
 	fault atomic.Pointer[string] // never nil
-	saved time.Time              // when that went well last; it belongs to Run
+	saved time.Time              // when the last save succeeded; only Run uses it
 }
 
-// New returns a Keeper. With a nil Store nothing outlives the process.
+// New returns a Keeper. With a nil Store, it saves nothing.
 func New(s Store, now func() time.Time, log *slog.Logger) *Keeper {
 	k := &Keeper{store: s, now: now, log: log, asked: make(chan chan<- error, 1)}
 	k.fault.Store(new(string))
 	return k
 }
 
-// Load takes the place and returns what an earlier process has left.
+// Load takes the place, and returns what an earlier process has left. A value that is damaged is no error.
 func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 	if k.store == nil {
 		return v, nil
@@ -69,7 +70,7 @@ func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 	return v, nil
 }
 
-// Changed tells that a hold has begun or ended. It does not wait.
+// Changed says that a hold has begun or ended, so that Run saves soon. It does not wait.
 func (k *Keeper) Changed() {
 	select {
 	case k.asked <- nil:
@@ -77,7 +78,7 @@ func (k *Keeper) Changed() {
 	}
 }
 
-// Flush saves what has changed and waits for that, but not for a place that hangs.
+// Flush saves what has changed, and waits for that, for 3 s at most.
 func (k *Keeper) Flush() error {
 	late := time.After(flushWait)
 	done := make(chan error, 1)
@@ -87,15 +88,15 @@ func (k *Keeper) Flush() error {
 		case err := <-done:
 			return err
 		case <-late:
-			return fmt.Errorf("what keeps them did not answer within %s", flushWait)
+			return fmt.Errorf("the place that keeps them did not answer within %s", flushWait)
 		}
 	}
 }
 
-// Fault says what is not kept; "" while all is.
+// Fault says what the Keeper could not save; "": it has saved all.
 func (k *Keeper) Fault() string { return *k.fault.Load() }
 
-// Run saves what changes until ctx ends, and once more then, for 2 s at most. It fails with ErrTakenOver.
+// Run saves changes until ctx ends, and then once more, for 2 s at most. It ends early only with ErrTakenOver.
 func (k *Keeper) Run(ctx context.Context) error {
 	saving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -108,7 +109,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case <-tick.C:
 		case done = <-k.asked:
 		case <-ctx.Done():
-			_ = k.save(saving) // what goes wrong is in the log
+			_ = k.save(saving) // an error is in the log
 			return k.close()
 		}
 		var err error
@@ -124,7 +125,6 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// close lets another process have the place.
 func (k *Keeper) close() error {
 	if k.store == nil {
 		return nil
@@ -132,7 +132,6 @@ func (k *Keeper) close() error {
 	return k.store.Close()
 }
 
-// save saves all that is known.
 func (k *Keeper) save(ctx context.Context) (err error) {
 	records, revision := k.Source.HoldRecords(k.now())
 	left := 0
@@ -145,15 +144,17 @@ func (k *Keeper) save(ctx context.Context) (err error) {
 		}
 	}
 	switch {
-	case errors.Is(err, ErrNotLeading): // why is in the log
+	case errors.Is(err, ErrNotLeading): // the log has the reason
 	case err != nil:
 		level := slog.LevelError
-		if errors.Is(err, context.Canceled) { // this process ends, or leads no more: who leads next has what was saved before
+		if errors.Is(err, context.Canceled) { // this process ends: the next leader has the save before
 			level = slog.LevelWarn
 		}
-		k.tell(level, fmt.Sprintf("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them: %v", err))
+		const text = "the holds of failed hosts cannot be saved; they are in force, but a restart would lose them: %v"
+		k.tell(level, fmt.Sprintf(text, err))
 	case left > 0:
-		k.tell(slog.LevelError, fmt.Sprintf("there is no room for the holds of %d hosts; they are in force, but a restart would lose them", left))
+		const text = "there is no room for the holds of %d hosts; they are in force, but a restart would lose them"
+		k.tell(slog.LevelError, fmt.Sprintf(text, left))
 	default:
 		k.tell(slog.LevelInfo, "")
 	}
@@ -164,7 +165,7 @@ func (k *Keeper) save(ctx context.Context) (err error) {
 	return err
 }
 
-// tell logs the first fault, and the end of all.
+// tell logs the first fault, and when all are over.
 func (k *Keeper) tell(level slog.Level, fault string) {
 	switch was := *k.fault.Swap(&fault); {
 	case was == "" && fault != "":

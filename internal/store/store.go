@@ -1,5 +1,5 @@
-// Package store keeps what must outlive the process: the holds of failed hosts and what is learned of limits. They are one
-// value, which is replaced as a whole (docs/replicas.md).
+// Package store keeps what must outlive the process: the holds of failed hosts, and what the throttle has learned about
+// limits. Both are one value, which a save replaces as a whole (docs/replicas.md).
 package store
 
 import (
@@ -19,21 +19,21 @@ import (
 )
 
 var (
-	// ErrTakenOver means that another process keeps the holds now, so this one must not any more.
+	// ErrTakenOver means that another process keeps the holds now, so this one must stop.
 	ErrTakenOver = errors.New("another process keeps the holds")
-	// ErrNotLeading means that nothing was written, as this process does not lead. It may lead again.
+	// ErrNotLeading means that this process wrote nothing, because it does not lead. It may lead again.
 	ErrNotLeading = errors.New("nothing is kept while this process does not lead")
 )
 
 // Store is a place for one value. One goroutine at a time uses it, and calls Load first.
 type Store interface {
-	// Load takes the place, so that whoever had it before can save no more, and returns its value: nil where there is none.
+	// Load takes the place, so that its earlier owner can no longer save, and returns its value; nil: it has none.
 	Load(ctx context.Context) ([]byte, error)
-	// Save replaces the value. After nil it is kept; after an error it may be, or the one before is.
+	// Save replaces the value. After an error, the place has either the new value or the one before.
 	Save(ctx context.Context, value []byte) error
-	// Aside keeps a value that could not be read beside the next one that is saved.
+	// Aside keeps a value that Unpack could not read, beside the next one that Save writes.
 	Aside(value []byte) error
-	// Room is the size of the largest value, in bytes.
+	// Room returns the size of the largest value, in bytes.
 	Room() int
 	// Close lets another process have the place.
 	Close() error
@@ -41,7 +41,7 @@ type Store interface {
 	String() string
 }
 
-// Value is what is kept.
+// Value is what a Keeper keeps.
 type Value struct {
 	Records []holdoff.Record
 	Limits  sizing.State
@@ -58,12 +58,12 @@ const (
 	maxText = 256 << 20 // bytes of a value without compression
 )
 
-// Pack returns v as it is kept: lines of JSON in gzip, whose checksum shows damage. Where that is more than room bytes, it leaves
-// out the hosts that were released, then those that failed the longest time ago, and returns how many.
+// Pack returns v as a Store keeps it: lines of JSON in gzip, whose checksum shows damage. If that is more than room
+// bytes, it leaves out hosts that were released, then those that failed the longest time ago, and returns how many.
 func Pack(v Value, room int) (value []byte, left int, err error) {
 	limits, err := v.Limits.Text()
 	if err != nil {
-		limits = nil // they are learned again
+		limits = nil // the throttle learns them again
 	}
 	records := slices.SortedFunc(slices.Values(v.Records), byNeed)
 	value, err = pack(records, limits)
@@ -75,7 +75,7 @@ func Pack(v Value, room int) (value []byte, left int, err error) {
 	return value, len(v.Records) - len(records), err
 }
 
-// byNeed sorts the holds to the front that end last.
+// byNeed sorts holds before hosts that were released, and the latest failure first.
 func byNeed(a, b holdoff.Record) int {
 	x, y := a.Episodes[0], b.Episodes[0]
 	switch {
@@ -93,14 +93,14 @@ func pack(records []holdoff.Record, limits []byte) ([]byte, error) {
 	err := json.NewEncoder(z).Encode(head{format, limits})
 	for _, r := range records {
 		line, wrong := r.Line()
-		_, _ = z.Write(append(line, '\n')) // memory takes it
+		_, _ = z.Write(append(line, '\n')) // a write to memory cannot fail
 		err = errors.Join(err, wrong)
 	}
-	err = errors.Join(err, z.Close()) // before the bytes are taken, for it writes the last ones
+	err = errors.Join(err, z.Close()) // before Bytes: it writes the last ones
 	return packed.Bytes(), err
 }
 
-// Unpack returns what Pack was given, all or nothing: where one byte is damaged, times of holds may be wrong.
+// Unpack returns what Pack got, all or nothing: with one damaged byte, times of holds may be wrong.
 func Unpack(value []byte) (Value, error) {
 	z, err := gzip.NewReader(bytes.NewReader(value))
 	if err != nil {

@@ -45,7 +45,7 @@ type Options struct {
 	Now      func() time.Time
 }
 
-// Recorder writes Events while Run runs. Its other methods never wait for the API server. All are safe for concurrent
+// Recorder writes Events while Run runs. Its other methods never wait for the API server, and are safe for concurrent
 // use.
 type Recorder struct {
 	Options
