@@ -11,11 +11,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// draft is an action before its numbers are known.
+// draft is an action without its costs and savings.
 type draft struct {
 	method   api.PlanMethod
 	reason   api.PlanReason
-	set      []*host // of one pool
+	set      []*host // the hosts that go, all of one pool
 	spare    *host
 	moves    []api.PlanMove
 	evidence []string
@@ -47,7 +47,7 @@ func (p *planner) action(d draft) api.PlanAction {
 	return a
 }
 
-// planHost is a host as an action names it.
+// planHost returns h as an action names it.
 func planHost(h *host) api.PlanHost {
 	ph := api.PlanHost{Name: h.id, Node: h.Node}
 	if h.Cluster != (Key{}) {
@@ -59,7 +59,7 @@ func planHost(h *host) api.PlanHost {
 	return ph
 }
 
-// saves says what the hosts that an action releases save.
+// saves fills in what the release of the hosts saves.
 func (p *planner) saves(a *api.PlanAction, d draft) {
 	var said []string
 	for i, h := range d.set {
@@ -76,7 +76,7 @@ func (p *planner) saves(a *api.PlanAction, d draft) {
 	}
 }
 
-// named is a host's name where a sentence is of several.
+// named returns a prefix with the host's name for a sentence about one of several hosts.
 func named(set []*host, h *host) string {
 	if len(set) == 1 {
 		return ""
@@ -84,7 +84,7 @@ func named(set []*host, h *host) string {
 	return h.id + ": "
 }
 
-// id is a number of what an action does and to whom.
+// id returns a hash of what an action does, and to which hosts.
 func id(by api.PlanMethod, a api.PlanAction) string {
 	words := []string{string(by), string(a.Decision), string(a.Reason), a.Pool}
 	for _, h := range a.Hosts {
@@ -97,7 +97,7 @@ func id(by api.PlanMethod, a api.PlanAction) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// actions makes actions of a consolidation, one for each pool.
+// actions returns the actions of a consolidation, one for each pool.
 func (p *planner) actions(method api.PlanMethod, s *solution) (all []api.PlanAction) {
 	for _, set := range byPool(s.set) {
 		d := draft{method: method, reason: api.PlanUnderutilized, set: set, spare: s.spare, moves: s.at.planMoves(set)}
@@ -110,7 +110,7 @@ func (p *planner) actions(method api.PlanMethod, s *solution) (all []api.PlanAct
 	return all
 }
 
-// whyUnder is the evidence of a consolidation.
+// whyUnder returns the evidence for a consolidation.
 func (p *planner) whyUnder(d draft) []string {
 	where := "other nodes that are Ready"
 	if d.spare != nil {
@@ -121,7 +121,8 @@ func (p *planner) whyUnder(d draft) []string {
 		all = append(all, named(d.set, h)+p.quiet(h).Message)
 	}
 	if n := len(d.set[0].pool.free); d.spare != nil && n > 1 {
-		all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
+		all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: "+
+			"look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
 	}
 	return all
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// count is how a pool's hosts stand. A Machine that was deleted is made again later, so what the owner wants and has not
-// is missing; what it has and does not want it is about to take away, and chooses which.
+// count counts how the pool's hosts stand. If the pool has fewer Machines than replicas, its owner makes the missing
+// ones later. If it has more, the owner will delete the surplus, and nobody knows which.
 func (q *pool) count() {
 	stay := 0
 	for _, h := range q.members {
@@ -29,7 +29,7 @@ func (q *pool) count() {
 	q.stands.Ready -= surplus
 }
 
-// roomFor is what a pool's budgets leave.
+// roomFor returns how many hosts the pool's budgets still let go.
 func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
 	list := p.c.Budgets
 	if len(q.Budgets) > 0 {
@@ -38,8 +38,8 @@ func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
 	return list.Room(q.stands, reason, p.now)
 }
 
-// within says why not all of these hosts may be disrupted together; "" = they may. replaced: a replacement is Ready
-// first, and makes up for one.
+// within returns why budgets do not let all of these hosts go together; "": they do. replaced: a replacement is Ready
+// before a host goes, and makes up for one.
 func (p *planner) within(set []*host, reason api.PlanReason, replaced bool) string {
 	type count struct {
 		hosts, ready int
@@ -60,7 +60,8 @@ func (p *planner) within(set []*host, reason api.PlanReason, replaced bool) stri
 		case t.hosts >= t.room.Hosts:
 			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.name, t.room.Hosts, t.room.Why)
 		case h.ready() && t.ready >= t.room.Ready:
-			return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)", q.name, max(0, q.stands.Ready-t.ready-1), t.room.WhyReady)
+			return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)",
+				q.name, max(0, q.stands.Ready-t.ready-1), t.room.WhyReady)
 		case h.ready():
 			t.ready++
 		}

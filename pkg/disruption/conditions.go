@@ -13,7 +13,7 @@ func (h *host) is(reason api.PlanReason) bool { return slices.Contains(h.reasons
 
 func isUnmet(c api.PlanCondition) bool { return !c.Met }
 
-// unmet is the first condition that is not met.
+// unmet returns the first condition that is not met.
 func (h *host) unmet() api.PlanCondition {
 	if i := slices.IndexFunc(h.conditions, isUnmet); i >= 0 {
 		return h.conditions[i]
@@ -27,7 +27,7 @@ func (h *host) add(all ...api.PlanCondition) bool {
 	return !slices.ContainsFunc(all, isUnmet)
 }
 
-// unless is a condition that is met unless something is so, which the sentence says.
+// unless returns a condition that is met unless so; sentence says why it is not.
 func unless(so bool, kind, sentence string) api.PlanCondition {
 	if !so {
 		sentence = ""
@@ -35,7 +35,7 @@ func unless(so bool, kind, sentence string) api.PlanCondition {
 	return api.PlanCondition{Type: kind, Met: !so, Message: sentence}
 }
 
-// judge looks at all conditions of a host, in their order. Plan and Explain both read what it finds.
+// judge checks all conditions of a host, in order, and derives its reasons. Plan and Explain both read them.
 func (p *planner) judge(h *host) {
 	safe := h.add(p.spared(h)...)
 	safe = h.add(p.served(h)...) && safe
@@ -58,7 +58,7 @@ func (p *planner) judge(h *host) {
 	}
 }
 
-// storageLabels of a node make its host a storage host, controlLabels one of the control plane.
+// A node with one of storageLabels is a storage host, one with one of controlLabels belongs to the control plane.
 var (
 	storageLabels = []string{"node-role.kubernetes.io/storage", "cluster.ocs.openshift.io/openshift-storage"}
 	controlLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
@@ -68,7 +68,7 @@ func (h *host) nodeHas(names []string) bool {
 	return h.node != nil && slices.ContainsFunc(names, func(l string) bool { _, ok := h.node.Labels[l]; return ok })
 }
 
-// spared are hosts that are never touched, or of which something cannot be read.
+// spared returns the conditions that keep a host from any action.
 func (p *planner) spared(h *host) []api.PlanCondition {
 	m, q := h.Machine, h.pool
 	unread := len(h.Faults) > 0 || q != nil && len(q.Faults) > 0
@@ -87,7 +87,7 @@ func (p *planner) spared(h *host) []api.PlanCondition {
 	}
 }
 
-// served looks at the cluster, the Machine and the Node.
+// served returns the conditions about the cluster, the Machine, the pool and the Node.
 func (p *planner) served(h *host) []api.PlanCondition {
 	why, known := p.away[h.Cluster]
 	if !known {
@@ -109,22 +109,24 @@ func (p *planner) served(h *host) []api.PlanCondition {
 	}
 }
 
-// calm looks at the seed's three conditions, and at whether the pool can be made smaller.
+// calm returns the conditions for a release: no recent pod event, a budget, the Machine's condition, and a pool that
+// can be made smaller.
 func (p *planner) calm(h *host) []api.PlanCondition {
 	q := h.pool
 	if q == nil {
-		return nil // it is no candidate
+		return nil // served excludes the host
 	}
 	may := h.Machine.Consolidatable
 	return []api.PlanCondition{
 		p.quiet(h),
-		unless(!h.vacant() && p.roomFor(q, api.PlanUnderutilized).Never, "ConsolidationPolicy", "a budget of its pool is 0 for Underutilized hosts"),
+		unless(!h.vacant() && p.roomFor(q, api.PlanUnderutilized).Never, "ConsolidationPolicy",
+			"a budget of its pool is 0 for Underutilized hosts"),
 		unless(may != nil && !*may, "Consolidatable", "the condition Consolidatable of its Machine is false"),
 		unless(!q.Scales || q.Replicas < 1, "Scales", "somebody else writes the replicas of "+q.name+", or they are 0"),
 	}
 }
 
-// quiet is the condition ConsolidateAfter, whose sentence is evidence too.
+// quiet returns the condition ConsolidateAfter. Its sentence is evidence too.
 func (p *planner) quiet(h *host) api.PlanCondition {
 	c, after := api.PlanCondition{Type: "ConsolidateAfter", Message: "consolidateAfter is Never"}, p.consolidateAfter(h.pool)
 	switch {
@@ -138,7 +140,7 @@ func (p *planner) quiet(h *host) api.PlanCondition {
 	return c
 }
 
-// priced looks at what consolidation needs besides. An empty host is released without.
+// priced returns the conditions about price and saving, which a host needs unless it is empty.
 func (p *planner) priced(h *host) []api.PlanCondition {
 	if h.vacant() {
 		return nil

@@ -7,33 +7,33 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// Config is how plans are made. Default has the defaults.
+// Config holds the settings of plans. Default returns the defaults.
 type Config struct {
-	// ConsolidateAfter is how long no pod may have come or gone.
+	// ConsolidateAfter is how long no pod must have come to or gone from a host before it is released.
 	ConsolidateAfter Span
-	// Budgets say how many hosts of a pool may be disrupted at once, and how many stay Ready.
+	// Budgets say how many hosts of a pool may be disrupted at once, and how many must stay Ready.
 	Budgets budget.List
-	// TariffPerKWh is the price of energy; nil: watts have no price.
+	// TariffPerKWh is the price of a kilowatt-hour; nil: watts have no price.
 	TariffPerKWh *float64
-	// Execute: plans are carried out in pools whose annotation allows it.
+	// Execute: the throttle carries plans out in pools whose annotation allows it.
 	Execute bool
 }
 
-// Default is the Config without settings.
+// Default returns the default Config, which consolidates nothing.
 func Default() Config {
 	return Config{ConsolidateAfter: Never, Budgets: budget.List{{Nodes: "10%"}, {MinReady: "1"}}}
 }
 
-// ValidateAfter is how old a plan must be to be carried out.
+// ValidateAfter is how old a plan must be before it is validated and carried out.
 const ValidateAfter = 15 * time.Second
 
 // Span is a duration, or Never.
 type Span time.Duration
 
-// Never is a Span without end.
+// Never is the Span that is longer than all others.
 const Never Span = -1
 
-// String is a duration such as 30s, or Never.
+// String returns a duration such as 30s, or Never.
 func (s Span) String() string {
 	if s == Never {
 		return "Never"
@@ -44,7 +44,7 @@ func (s Span) String() string {
 // MarshalText writes what UnmarshalText reads.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads Never, or a duration that is not negative.
+// UnmarshalText reads Never, or a duration of 0 or more.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	switch {

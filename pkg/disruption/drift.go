@@ -11,16 +11,16 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// drift is how a host is not as it is wanted, in sentences, by the method that looks at it: StaticDrift at its template and
-// fields, Drift at its labels.
+// drift has a sentence for each way in which a host differs from what is wanted, by the method that finds it:
+// StaticDrift compares template and fields, Drift labels.
 type drift map[api.PlanMethod][]string
 
-// evidence are all sentences.
+// evidence returns all sentences.
 func (d drift) evidence() []string {
 	return slices.Concat(d[api.MethodStaticDrift], d[api.MethodDrift])
 }
 
-// driftOf compares what is wanted with what is known. What is not known is no drift, nor is what the next reboot brings.
+// driftOf compares a host with what is wanted. An unknown value is no drift, nor is one that the next reboot applies.
 func driftOf(h *host) drift {
 	d := drift{}
 	add := func(by api.PlanMethod, format string, args ...any) {
@@ -28,7 +28,8 @@ func driftOf(h *host) drift {
 	}
 	m, q := h.Machine, h.pool
 	if m != nil && q != nil && m.Template != "" && q.Template != "" && m.Template != q.Template {
-		add(api.MethodStaticDrift, "its Machine was made of template %s, and %s has %s now", clip(m.Template), q.name, clip(q.Template))
+		const format = "its Machine was made of template %s, and %s has %s now"
+		add(api.MethodStaticDrift, format, clip(m.Template), q.name, clip(q.Template))
 	}
 	for _, field := range slices.Sorted(maps.Keys(h.Desired)) {
 		want := h.Desired[field]
@@ -43,7 +44,7 @@ func driftOf(h *host) drift {
 	return d
 }
 
-// clip shortens what others wrote to what fits in a sentence.
+// clip shortens foreign text so that it fits in a sentence.
 func clip(text string) string {
 	const most = 120
 	if len(text) <= most {

@@ -8,8 +8,9 @@ import (
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// whoOf reads a term of a pod. One that cannot be read takes all pods, or none. Labels of namespaces are not known: a
-// selector of some takes all. matchLabelKeys are in labelSelector already, where the API server puts them.
+// whoOf returns the pods that an affinity term selects. unreadable stands for a label selector that cannot be read. The
+// labels of namespaces are not known: a namespaceSelector selects all. matchLabelKeys need no care, as the API server
+// merges them into labelSelector.
 func whoOf(t corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Selector) who {
 	w := who{t.Namespaces, selectorOf(t.LabelSelector, unreadable)}
 	if t.NamespaceSelector != nil {
@@ -20,7 +21,7 @@ func whoOf(t corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Sel
 	return w
 }
 
-// readAffinity reads the required terms of a pod. Of affinity there may be one.
+// readAffinity reads the required terms of a pod. It simulates one term of affinity at most.
 func (c *cluster) readAffinity(s *shape, p *Pod) {
 	for _, t := range p.AntiAffinity {
 		who := whoOf(t, p.Namespace, kubelabels.Everything())
@@ -43,14 +44,14 @@ func (c *cluster) readAffinity(s *shape, p *Pod) {
 	}
 }
 
-// apart reports whether a pod of the shape may be beside the pods of the node's domains, and they beside it.
+// apart reports whether the anti-affinity of the shape, and that of pods in the node's domains, allow it on the node.
 func (s *shape) apart(n *fitNode) bool {
 	return !slices.ContainsFunc(s.anti, func(r *rule) bool { d := r.at(n); return d.stay+d.maybe > 0 }) &&
 		!slices.ContainsFunc(s.about, func(r *rule) bool { return r.at(n).have > 0 })
 }
 
-// beside reports whether those are in the node's domain beside whom a pod of the shape must run. The first of pods that
-// must run beside each other may go anywhere.
+// beside reports whether the affinity of the shape allows it on the node: a pod that it selects is in the domain, or it
+// selects itself and no pod is there yet.
 func (s *shape) beside(n *fitNode) bool {
 	r := s.affinity
 	if r == nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// cluster is one Kubernetes cluster. Its lists are sorted by name, so that the order of the state has no meaning.
+// cluster simulates one Kubernetes cluster. Its lists are sorted by name, as the order in the State has no meaning.
 type cluster struct {
 	nodes   []*fitNode
 	known   map[string]*fitNode // by name
-	order   []*fitNode          // that take pods; those that pods may be moved to first, the fullest first; the spare is the last
-	pods    []*fitPod           // that have not finished
+	order   []*fitNode          // the nodes that take pods, in the order in which they are tried: see sortTargets
+	pods    []*fitPod           // the pods that have not finished
 	budgets []podBudget
 
 	shapes  table[shape]
 	rules   table[rule]
-	wide    []who          // anti-affinities that are not simulated
-	domains map[string]int // numbers, by topology and value
+	wide    []who          // the pods that anti-affinity terms select which are not simulated
+	domains map[string]int // the number of each domain, by topology and value
 }
 
-// fitPod is a pod with what placing it takes.
+// fitPod is a pod with its shape.
 type fitPod struct {
 	*Pod
 	*shape
@@ -36,60 +36,59 @@ type fitPod struct {
 // waits reports whether the pod has no node yet.
 func (p *fitPod) waits() bool { return p.Node == "" }
 
-// fitNode is a node with what is left of it.
+// fitNode is a node in a simulation.
 type fitNode struct {
 	*Node
 	cluster *cluster
-	host    *host        // nil: none of ours
+	host    *host        // nil: the State has no host for it
 	object  *corev1.Node // its name and labels
-	made    bool         // it does not exist yet: it may get more labels than those that are known
+	made    bool         // it does not exist yet, and may get more labels than the known ones
 	target  bool         // pods may be moved here
-	goes    bool
-	free    Resources
-	pods    []*fitPod // that run here
-	moving  []*fitPod // of those, that need another place when it goes
-	waiting []*item   // without a node, that would get room here
-	stuck   string    // why they cannot go wherever they may, but for budgets
-	hostAt  int       // its domains by host name and by zone; 0: in none
-	zoneAt  int
+	goes    bool         // the simulation takes it away
+	free    Resources    // what pods have not requested
+	pods    []*fitPod    // the pods that run here
+	moving  []*fitPod    // those of pods that need another place when the node goes
+	waiting []*item      // pods without a node that would get room here
+	stuck   string       // why a pod of moving cannot be evicted, apart from budgets that allow too few; "": all can
+	hostAt  int          // the number of its domain by host name; 0: it is in none
+	zoneAt  int          // the number of its domain by zone
 }
 
-func newFitNode(c *cluster, of *Node) *fitNode {
-	n := &fitNode{Node: of, cluster: c, free: Resources{}}
-	maps.Copy(n.free, of.Allocatable)
-	n.object = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}}
+func newFitNode(c *cluster, node *Node) *fitNode {
+	n := &fitNode{Node: node, cluster: c, free: Resources{}}
+	maps.Copy(n.free, node.Allocatable)
+	n.object = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: node.Labels}}
 	return n
 }
 
-// newClusters reads nodes, pods and budgets of s, whose lists are sorted. Each cluster is simulated by itself: a pod never
-// leaves its own.
+// newClusters returns the clusters of s, whose lists are sorted. A pod never leaves its cluster.
 func newClusters(s *State) map[Key]*cluster {
 	all := map[Key]*cluster{}
-	of := func(k Key) *cluster {
+	clusterOf := func(k Key) *cluster {
 		if all[k] == nil {
 			all[k] = &cluster{known: map[string]*fitNode{}, domains: map[string]int{}}
 		}
 		return all[k]
 	}
 	for i := range s.Nodes {
-		c := of(s.Nodes[i].Cluster)
+		c := clusterOf(s.Nodes[i].Cluster)
 		n := newFitNode(c, &s.Nodes[i])
 		c.nodes, c.known[n.Name] = append(c.nodes, n), n
 	}
 	for i := range s.Pods {
-		if c := of(s.Pods[i].Cluster); !s.Pods[i].Finished {
+		if c := clusterOf(s.Pods[i].Cluster); !s.Pods[i].Finished {
 			c.pods = append(c.pods, &fitPod{Pod: &s.Pods[i], name: s.Pods[i].String()})
 		}
 	}
 	for i := range s.Budgets {
-		c := of(s.Budgets[i].Cluster)
+		c := clusterOf(s.Budgets[i].Cluster)
 		c.budgets = append(c.budgets, newBudget(&s.Budgets[i]))
 	}
 	return all
 }
 
-// build puts the pods where they are, and gives those without a node their room. target tells whether pods may be moved to
-// a node besides what the node itself says.
+// build puts the pods on their nodes, and finds room for pods without a node. target reports whether pods may be moved
+// to a node that takes pods.
 func (c *cluster) build(target func(n *fitNode) bool) {
 	c.readShapes()
 	for _, n := range c.nodes {
@@ -111,8 +110,8 @@ func (c *cluster) build(target func(n *fitNode) bool) {
 	c.placeWaiting()
 }
 
-// sortTargets sorts the nodes that take pods: those that pods may be moved to, then the others. The fullest come first, so
-// that moved pods leave the emptier ones empty.
+// sortTargets sorts the nodes that take pods: first those to which pods may be moved, and of these the fullest first,
+// so that moved pods leave the emptier ones empty.
 func (c *cluster) sortTargets(target func(n *fitNode) bool) {
 	for _, n := range c.nodes {
 		if n.Ready && !n.Unschedulable && !n.Deleting {
@@ -125,7 +124,7 @@ func (c *cluster) sortTargets(target func(n *fitNode) bool) {
 	})
 }
 
-// trueFirst orders what is before what is not.
+// trueFirst compares two values so that true comes first.
 func trueFirst(a, b bool) int {
 	if a == b {
 		return 0
@@ -133,9 +132,9 @@ func trueFirst(a, b bool) int {
 	return map[bool]int{true: -1, false: 1}[a]
 }
 
-// placeWaiting gives pods without a node the room that they would get, so that no plan takes it. The scheduler may
-// choose another node for one of them; that there is one is what counts. Those that fit nowhere are ignored. So is what
-// is not simulated: a pod that requires it may find its room all the same.
+// placeWaiting gives pods without a node room, so that no plan takes it. The scheduler may choose another node; that
+// there is one is what counts. It ignores pods that fit nowhere, and requirements that are not simulated, as such a pod
+// may find room all the same.
 func (c *cluster) placeWaiting() {
 	var items []*item
 	for _, p := range c.pods {
@@ -156,13 +155,13 @@ func (c *cluster) placeWaiting() {
 	}
 }
 
-// placement is where the pods of nodes that go would go.
+// placement is where the pods of nodes that go would run.
 type placement struct {
-	moves   map[*fitNode][]api.PlanMove // by where the pods are
-	blocked string                      // why there is none: a sentence that names the pod; "" = there is one
+	moves   map[*fitNode][]api.PlanMove // by the node that a pod leaves
+	blocked string                      // a sentence that says which pod finds no place, and why; "": all find one
 }
 
-// planMoves are the moves from some hosts, by pod.
+// planMoves returns the moves from some hosts, sorted by pod.
 func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
 	for _, h := range from {
 		all = append(all, p.moves[h.node]...)
@@ -171,10 +170,10 @@ func (p *placement) planMoves(from []*host) (all []api.PlanMove) {
 	return all
 }
 
-// without simulates that nodes go, all at once, and finds a place for each pod that must move: on the other nodes, or,
-// where they do not fit there, on spare too, a node that does not exist yet in the cluster of all of them; nil = none.
-// Pods without a node that would get room on one of those that go find another place first. What it finds is feasible;
-// it may miss what a longer search would find. The clusters stay as they are.
+// without simulates that nodes go, all at once, and finds a place for each pod that must move: on the other nodes or,
+// if that is not enough, also on spare, a node that does not exist yet (nil: none; else all nodes are of one cluster).
+// Pods that wait, and would get room on a node that goes, find another place first. What it finds is feasible; it may
+// miss what a longer search would find. The clusters do not change.
 func without(going []*fitNode, spare *Node) placement {
 	all := placement{moves: map[*fitNode][]api.PlanMove{}}
 	for len(going) > 0 && all.blocked == "" {
@@ -186,7 +185,7 @@ func without(going []*fitNode, spare *Node) placement {
 	return all
 }
 
-// without is for nodes of one cluster, and adds the moves of their pods. It says why there is no place for one.
+// without does the same for the nodes of one cluster. It adds the moves to moves, and returns why a pod has no place.
 func (c *cluster) without(going []*fitNode, spare *Node, moves map[*fitNode][]api.PlanMove) (why string) {
 	if why = keeps(going); why != "" {
 		return why
@@ -196,7 +195,7 @@ func (c *cluster) without(going []*fitNode, spare *Node, moves map[*fitNode][]ap
 	var items []*item
 	for _, n := range going {
 		for _, it := range n.waiting {
-			if !it.DaemonSet { // it goes with its node
+			if !it.DaemonSet { // a pod of a DaemonSet goes with its node
 				items = append(items, &item{fitPod: it.fitPod})
 			}
 		}
@@ -217,7 +216,7 @@ func (c *cluster) without(going []*fitNode, spare *Node, moves map[*fitNode][]ap
 	return why
 }
 
-// show hides nodes that go, and from affinity and spread their pods too, or shows them again: by is -1 or 1.
+// show hides nodes that go, and hides their pods from affinity and spread (by: -1), or shows them again (by: 1).
 func (c *cluster) show(going []*fitNode, by int) {
 	for _, n := range going {
 		n.goes = by < 0

@@ -9,8 +9,8 @@ import (
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// moves reports whether the pod, or its successor, needs another place when its node goes. The controller of a
-// StatefulSet makes the successor of a pod that terminates when that has ended; others have made it before.
+// moves reports whether the pod, or its successor, needs another place when its node goes. For a pod that terminates,
+// only a StatefulSet makes the successor after it has ended; other controllers have made it already.
 func (p *Pod) moves() bool {
 	return !p.Bound() && (!p.Terminating || strings.HasPrefix(p.Owner, "StatefulSet/"))
 }
@@ -21,19 +21,18 @@ type podBudget struct {
 	who who
 }
 
-// newBudget reads a budget. One that cannot be read selects every pod of its namespace.
+// newBudget reads the selector of a budget. One that cannot be read selects every pod of its namespace.
 func newBudget(b *PodBudget) podBudget {
 	return podBudget{b, who{[]string{b.Namespace}, selectorOf(b.Selector, kubelabels.Everything())}}
 }
 
-// counts reports whether the budget is asked at all when a pod of it is evicted. The eviction API lets pods go that are
-// not ready, if the budget says so, even while its status is not current. It lets some of them go under IfHealthyBudget
-// too; whether it would is not in the state.
+// counts reports whether the budget limits the eviction of p. With AlwaysAllow, the eviction API evicts pods that are
+// not ready whatever the budget's status. With IfHealthyBudget it may do so too, but the State does not show when.
 func (b *podBudget) counts(p *Pod) bool {
 	return p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow
 }
 
-// holds says why a pod cannot be evicted, or could not be put anywhere. Nobody evicts one that terminates.
+// holds returns why a pod cannot be evicted or simulated; "": it can. A pod that terminates needs no eviction.
 func (p *fitPod) holds() string {
 	name, b := "pod "+p.name, p.budgets
 	switch {
@@ -55,8 +54,8 @@ func (p *fitPod) holds() string {
 	return ""
 }
 
-// keeps says why nodes cannot go together, apart from where their pods would go: a budget, an annotation, no owner,
-// something that is not simulated. "" = nothing.
+// keeps returns why nodes cannot go together, apart from the places of their pods: a pod that cannot be evicted, or a
+// budget that allows too few evictions. "": they can.
 func keeps(going []*fitNode) string {
 	evicted := map[*podBudget]int{}
 	for _, n := range going {
@@ -69,7 +68,8 @@ func keeps(going []*fitNode) string {
 					continue
 				}
 				if evicted[b]++; evicted[b] > max(0, int(b.Allowed)) {
-					return fmt.Sprintf("pod %s cannot be evicted: PodDisruptionBudget %s allows %d, and %d of its pods would move", p.name, b.Key, b.Allowed, evicted[b])
+					return fmt.Sprintf("pod %s cannot be evicted: PodDisruptionBudget %s allows %d, and %d of its pods would move",
+						p.name, b.Key, b.Allowed, evicted[b])
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// readLabels reads what a pod demands of labels of nodes.
+// readLabels reads which labels of nodes a pod requires.
 func (s *shape) readLabels(p *Pod) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: p.NodeSelector}}
 	selectors := s.volumes
@@ -29,19 +29,19 @@ func (s *shape) readLabels(p *Pod) {
 	}
 }
 
-// selects reports whether the labels of a node are as the shape demands.
+// selects reports whether the node has the labels that the shape requires.
 func (s *shape) selects(n *fitNode) bool {
 	ok, err := s.demand.Match(n.object)
 	return ok && err == nil
 }
 
-// guesses reports whether the node does not exist yet, and may get labels that the shape looks at: that it has none is no
-// reason to put a pod there that shuns it.
+// guesses reports whether the node does not exist yet, and may get a label that the shape looks at: the shape may not
+// fit then, though it fits without the label.
 func (s *shape) guesses(n *fitNode) bool {
 	return n.made && slices.ContainsFunc(s.keys, func(k string) bool { _, ok := n.Labels[k]; return !ok })
 }
 
-// mounts reports whether the node can mount the volumes of the shape. A selector that cannot be read takes no node.
+// mounts reports whether the node can mount the volumes of the shape. A selector that cannot be read selects no node.
 func (s *shape) mounts(node *corev1.Node) bool {
 	return !slices.ContainsFunc(s.volumes, func(nodes *corev1.NodeSelector) bool {
 		ok, err := schedule.MatchNodeSelectorTerms(node, nodes)

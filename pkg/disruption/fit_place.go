@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// How much is tried when the first search finds no place for all: it starts again with the pod that found none at
-// another turn, and then goes back and tries other places, up to so many looks at a node.
+// What place tries if the first search finds no place for a pod.
 const (
-	retries   = 4
-	looksBack = 20_000
+	retries   = 4      // searches with that pod at another turn
+	looksBack = 20_000 // then, how many nodes a search that goes back may check
 )
 
 // Why a node does not take a pod: one of these, or that it has too little of a resource.
 const (
-	closed = "" // it goes too, or pods are not moved there
+	closed = "" // it goes too, or pods may not be moved there
 	fits   = "fits"
 	taint  = "a taint that it does not tolerate"
 	labels = "other labels than it selects"
@@ -30,15 +29,15 @@ const (
 // item is a pod that needs a place.
 type item struct {
 	*fitPod
-	node *fitNode // where it is
+	node *fitNode // the place
 }
 
-// larger orders items: those without a node, then those that want the larger share of the cluster, then by name.
+// larger compares items: first those without a node, then those that take a larger share of the cluster, then by name.
 func larger(a, b *item) int {
 	return cmp.Or(trueFirst(a.waits(), b.waits()), cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name))
 }
 
-// check says whether the node takes the item now.
+// check returns fits, or why the node does not take the item now.
 func (n *fitNode) check(it *item) string {
 	if n.goes || !n.target && !it.waits() {
 		return closed
@@ -65,14 +64,14 @@ func (n *fitNode) check(it *item) string {
 	return fits
 }
 
-// put takes the room that an item has on its node, or gives it back: by is 1 or -1.
+// put takes room for the item on its node (by: 1), or gives it back (by: -1).
 func (it *item) put(by int) {
 	it.node.subtract(it.shape, int64(by))
 	it.count(it.node, !it.waits(), by)
 }
 
-// place finds a node for each item, all of them or none. It says why there is none for one of them; "" = there are. The
-// cluster is as before, with the nodes noted in items.
+// place finds a node for each item, and notes it in the item. It returns why an item finds none; "": all find one. The
+// cluster does not change.
 func (c *cluster) place(items []*item) string {
 	for try := 0; ; try++ {
 		s := search{cluster: c, items: items, failed: -1}
@@ -86,7 +85,7 @@ func (c *cluster) place(items []*item) string {
 			if try == retries {
 				return "a pod that waits for a node would find none"
 			}
-			try = retries - 1 // another order of these helps no other
+			try = retries - 1 // another order of the items does not help
 			continue
 		}
 		it := items[s.failed]
@@ -95,7 +94,7 @@ func (c *cluster) place(items []*item) string {
 			return c.nowhere(it)
 		case try == retries:
 			return "pod " + it.name + " finds no room on the other nodes beside the pods that need it too"
-		case it.free(): // those that it needs, or that count against it, come first
+		case it.free(): // the pods that it needs, or that count against it, come first
 			items = append(slices.Delete(items, s.failed, s.failed+1), it)
 		default:
 			copy(items[1:s.failed+1], items[:s.failed])
@@ -108,12 +107,12 @@ func (c *cluster) place(items []*item) string {
 type search struct {
 	*cluster
 	items  []*item
-	failed int // which item first found no place; -1: none did; their number: one that waits on a node that stays
-	back   int // looks at nodes that it may still go back for
+	failed int // the index of the first item without a place; -1: none; len(items): a waiting pod loses its place
+	back   int // how many nodes it may still check after it went back
 }
 
-// fill finds places for the items from i on. Pods of one shape are as good as each other: the next one need not look
-// where this one did not fit.
+// fill finds places for the items from i on. Pods of one shape are alike: the next one skips the nodes that do
+// not take this one.
 func (s *search) fill(i int) bool {
 	if i == len(s.items) {
 		bad := slices.IndexFunc(s.items, (*item).unsettled)
@@ -151,8 +150,7 @@ func (s *search) fill(i int) bool {
 	return false
 }
 
-// unsettled reports whether the affinity or the spread of an item does not hold with all others where they are, in
-// whatever order they came.
+// unsettled reports whether the affinity or the spread of an item does not hold any more, with all others placed.
 func (it *item) unsettled() bool {
 	if !it.free() || it.node.goes {
 		return false
@@ -162,7 +160,7 @@ func (it *item) unsettled() bool {
 	return !it.beside(it.node) || !it.even(it.node)
 }
 
-// first is the first place of the order, from on, that takes the item; the length of the order: none does.
+// first returns the index of the first node of the order, from on, that takes the item; len(c.order): none does.
 func (c *cluster) first(it *item, from int) int {
 	for at := from; at < len(c.order); at++ {
 		if c.order[at].check(it) == fits {
@@ -172,7 +170,7 @@ func (c *cluster) first(it *item, from int) int {
 	return len(c.order)
 }
 
-// nowhere says why no node takes the item, though no other pod moves.
+// nowhere returns why no node takes the item, even if no other pod moves.
 func (c *cluster) nowhere(it *item) string {
 	counts := map[string]int{}
 	for _, n := range c.order {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// need is what a pod takes of a resource.
+// need is how much of a resource a pod takes.
 type need struct {
-	of     string
+	of     string // the name of the resource
 	amount int64
-	lack   string // what is said of a node that has too little
+	lack   string // the text about a node that has too little
 }
 
-// readRequests reads what a pod takes of a node, with one of "pods".
+// readRequests reads what a pod takes of a node, and adds 1 of "pods".
 func (s *shape) readRequests(p *Pod) {
 	requests := Resources{"pods": 1}
 	maps.Copy(requests, p.Requests)
@@ -24,8 +24,8 @@ func (s *shape) readRequests(p *Pod) {
 	}
 }
 
-// left is what the node has left of a resource. A port is free where nobody has it, and of volumes only some drivers have a
-// limit.
+// left returns how much of a resource the node has left. A port that no pod has is free, and a CSI driver without a
+// limit takes any number of volumes.
 func (n *fitNode) left(of string) int64 {
 	left, known := n.free[of]
 	switch {
@@ -37,14 +37,14 @@ func (n *fitNode) left(of string) int64 {
 	return left
 }
 
-// subtract takes so many times what a shape needs from the node.
+// subtract takes what times pods of a shape need from the node.
 func (n *fitNode) subtract(s *shape, times int64) {
 	for _, w := range s.needs {
 		n.free[w.of] = n.left(w.of) - times*w.amount
 	}
 }
 
-// used is how much of its CPU and memory is requested.
+// used returns which part of its CPU plus which part of its memory pods request, 0 to 2.
 func (n *fitNode) used() (sum float64) {
 	for _, name := range []string{"cpu", "memory"} {
 		if all := n.Allocatable[name]; all > 0 {
@@ -54,7 +54,7 @@ func (n *fitNode) used() (sum float64) {
 	return sum
 }
 
-// sizeShapes computes sizes: the sum of the shares of all that the nodes have.
+// sizeShapes computes the size of each shape: the sum over its resources of the share of what all nodes have.
 func (c *cluster) sizeShapes() {
 	all := map[string]float64{}
 	for _, n := range c.nodes {

@@ -8,35 +8,35 @@ import (
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// Topologies by which pods are wanted beside each other, or apart. Others are not simulated.
+// The topologies that are simulated.
 const (
 	byHost = corev1.LabelHostname
 	byZone = corev1.LabelTopologyZone
 )
 
-// maxSpots bounds the different rules of a cluster: each has numbers of each node.
+// maxSpots bounds the rules of a cluster times its nodes, as each rule may keep counts for each node.
 const maxSpots = 1 << 22
 
-// rule is what pods require of the pods in one domain of a topology with them: a term of their affinity or
-// anti-affinity, or a spread that forbids places.
+// rule is what a pod requires of the other pods in its domain: a term of affinity or anti-affinity, or a topology
+// spread constraint.
 type rule struct {
-	by      string
-	who     who                              // pods that it is about
-	spread  *corev1.TopologySpreadConstraint // nil: it is a term
-	shape   *shape                           // one that has the spread
+	by      string                           // the topology
+	who     who                              // the pods that the rule counts
+	spread  *corev1.TopologySpreadConstraint // nil: the rule is a term
+	shape   *shape                           // a shape that has the rule
 	domains []domain                         // by number
-	pods    int                              // in all domains
-	fewest  int                              // pods of the domain of a spread that has the fewest; -1: to be found out
+	pods    int                              // the counted pods in all domains
+	fewest  int                              // the lowest stay of any domain of a spread; -1: not computed
 }
 
 // domain is all nodes with the same value of a topology's label.
 type domain struct {
-	nodes       int // that count for a spread
-	stay, maybe int // pods that the rule is about: those that stay, those that may not
-	have        int // pods that have this term of anti-affinity
+	nodes       int // the nodes that count for a spread
+	stay, maybe int // counted pods: those that stay, and those that may get another place
+	have        int // the pods that have this term of anti-affinity
 }
 
-// who are pods of namespaces (nil: any) that a selector takes.
+// who selects pods by namespace (nil: any) and labels.
 type who struct {
 	namespaces []string
 	selector   kubelabels.Selector
@@ -46,7 +46,7 @@ func (w who) takes(s *shape) bool {
 	return (w.namespaces == nil || slices.Contains(w.namespaces, s.namespace)) && w.selector.Matches(s.labels)
 }
 
-// selectorOf reads a selector; unreadable stands for one that cannot be read.
+// selectorOf reads a label selector. It returns unreadable if it cannot be read.
 func selectorOf(s *metav1.LabelSelector, unreadable kubelabels.Selector) kubelabels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
@@ -55,24 +55,24 @@ func selectorOf(s *metav1.LabelSelector, unreadable kubelabels.Selector) kubelab
 	return selector
 }
 
-// simulated reports whether rules by a topology are simulated.
+// simulated reports whether another rule by that topology is simulated.
 func (c *cluster) simulated(topology string) bool {
 	return (topology == byHost || topology == byZone) && len(c.rules.all)*len(c.nodes) < maxSpots
 }
 
-// share is the rule of a shape that others with the same parts have too.
-func (c *cluster) share(s *shape, of rule, parts ...any) *rule {
+// share returns the rule of all shapes with the same parts; if there is none yet, it is fresh.
+func (c *cluster) share(s *shape, fresh rule, parts ...any) *rule {
 	r, isNew := c.rules.of(parts...)
 	if isNew {
-		*r = of
+		*r = fresh
 		r.shape, r.fewest = s, -1
 	}
 	s.zoned = s.zoned || r.by == byZone
 	return r
 }
 
-// locate finds the domains of a node, by number; 0: it is in none. The host name of a node that does not exist yet is one
-// that no other has, and its zone may not be known.
+// locate finds the domains of a node. A node that does not exist yet has a host name that no other node has, and its
+// zone may not be known.
 func (c *cluster) locate(n *fitNode) {
 	number := func(by string) int {
 		value, ok := n.Labels[by]
@@ -95,7 +95,7 @@ func (c *cluster) locate(n *fitNode) {
 	}
 }
 
-// at is what the rule knows of the domain of a node; nothing where that is in none.
+// at returns the counts of the rule for the domain of a node, all 0 if the node is in none.
 func (r *rule) at(n *fitNode) domain {
 	at := n.domain(r.by)
 	if at == 0 {
@@ -111,13 +111,13 @@ func (n *fitNode) domain(by string) int {
 	return n.zoneAt
 }
 
-// unsure reports whether the zone of a node is not known yet.
+// unsure reports whether the node does not exist yet, and its zone is not known.
 func (n *fitNode) unsure() bool {
 	_, ok := n.Labels[byZone]
 	return n.made && !ok
 }
 
-// relate finds out which rules and budgets are about which pods.
+// relate finds, for each shape, the rules that count it and the budgets that select it.
 func (c *cluster) relate() {
 	for _, s := range c.shapes.all {
 		for _, r := range c.rules.all {
@@ -137,7 +137,8 @@ func (c *cluster) relate() {
 	}
 }
 
-// count tells rules that a pod of the shape comes to the node, or leaves it: by is 1 or -1. sure: it stays there.
+// count counts in all rules that a pod of the shape comes to the node (by: 1), or leaves it (by: -1). sure: the pod
+// does not get another place.
 func (s *shape) count(n *fitNode, sure bool, by int) {
 	for _, r := range s.about {
 		r.pods += by
@@ -154,7 +155,7 @@ func (s *shape) count(n *fitNode, sure bool, by int) {
 	}
 }
 
-// change changes what a rule knows of the domain of a node, if the node counts for it.
+// change changes the counts of the rule for the domain of a node, if the node counts.
 func (r *rule) change(n *fitNode, to func(*domain)) {
 	if r.spread == nil || r.eligible(n) {
 		to(&r.domains[n.domain(r.by)])

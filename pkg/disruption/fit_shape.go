@@ -8,13 +8,13 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// table has things that are known by what they are made of.
+// table has values by the parts that they are made of.
 type table[T any] struct {
 	all   []*T
 	known map[string]*T
 }
 
-// of is the thing that is made of these parts; a new one is to be filled in.
+// of returns the value that is made of these parts. The caller fills in a new one.
 func (t *table[T]) of(parts ...any) (thing *T, isNew bool) {
 	text, _ := json.Marshal(parts) //nolint:errchkjson // texts and numbers
 	if thing, ok := t.known[string(text)]; ok {
@@ -28,33 +28,32 @@ func (t *table[T]) of(parts ...any) (thing *T, isNew bool) {
 	return thing, true
 }
 
-// shape is what pods have in common that cannot be told apart by where they fit: what is found out for one holds for
-// all of them.
+// shape is what pods that fit on the same nodes have in common: what one search finds for one of them holds for all.
 type shape struct {
 	namespace string
 	labels    kubelabels.Set
 
 	needs       []need // by name
 	demand      nodeaffinity.RequiredNodeAffinity
-	volumes     []*corev1.NodeSelector // that reach each of them
-	keys        []string               // labels of nodes that it looks at, and fields, such as the name
+	volumes     []*corev1.NodeSelector // for each volume, the nodes that reach it
+	keys        []string               // the labels and fields of nodes that it looks at
 	tolerations []corev1.Toleration
 
 	anti     []*rule
 	affinity *rule // nil: none
 	spreads  []*rule
-	odd      string // what it requires that is not simulated; "" = nothing
+	odd      string // what it requires that is not simulated; "": nothing
 
-	about    []*rule      // of any pods, that count it
-	budgets  []*podBudget // that select it
-	repelled bool         // an anti-affinity that is not simulated is about it
-	zoned    bool         // one of its rules, or of those about it, is by zone
+	about    []*rule      // the rules that count it
+	budgets  []*podBudget // the budgets that select it
+	repelled bool         // an anti-affinity that is not simulated selects it
+	zoned    bool         // one of its rules, or of about, is by zone
 
-	size  float64
-	start int // nothing before this place of the order takes it; 0 between searches
+	size  float64 // see sizeShapes
+	start int     // during a search, no node of the order before this index takes it
 }
 
-// free reports whether a node that refuses the shape may take it once more pods are placed.
+// free reports whether a node that refuses the shape may take it after other pods are placed.
 func (s *shape) free() bool { return s.affinity != nil || len(s.spreads) > 0 }
 
 // readShapes gives each pod its shape.
@@ -76,7 +75,7 @@ func (c *cluster) readShapes() {
 	}
 }
 
-// refuse notes what of the pod is not simulated.
+// refuse notes that what is not simulated.
 func (s *shape) refuse(what string) {
 	if s.odd == "" {
 		s.odd = clip(what)

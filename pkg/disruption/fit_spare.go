@@ -1,7 +1,7 @@
 package disruption
 
-// addSpare makes the node that does not exist yet in a pool the last of the order, with the largest pod of each DaemonSet
-// that runs on another node of the pool.
+// addSpare appends spare, a node of a pool that does not exist yet, to the order, with the largest pod of each
+// DaemonSet that runs on another node of that pool.
 func (c *cluster) addSpare(spare *Node, of *pool) (undo func()) {
 	n := newFitNode(c, spare)
 	n.made, n.target = true, true

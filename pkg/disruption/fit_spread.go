@@ -8,8 +8,8 @@ import (
 	kubelabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// readSpread reads the constraints of a pod that forbid a place. One that cannot be read, or has options besides the
-// topology and the skew, is not simulated.
+// readSpread reads the topology spread constraints of a pod. A constraint that cannot be read, or with minDomains or
+// node policies, is not simulated.
 func (c *cluster) readSpread(s *shape, p *Pod) {
 	for i := range p.Spread {
 		t := &p.Spread[i]
@@ -31,7 +31,7 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 	}
 }
 
-// open lets a node count for spreads, or no more: by is 1 or -1.
+// open makes a node count for spreads (by: 1), or not any more (by: -1).
 func (c *cluster) open(n *fitNode, by int) {
 	for _, r := range c.rules.all {
 		if r.spread != nil {
@@ -40,14 +40,14 @@ func (c *cluster) open(n *fitNode, by int) {
 	}
 }
 
-// eligible reports whether pods on the node count. A node that does not exist yet counts unless it is known not to.
+// eligible reports whether the node counts for the spread. A node that does not exist yet counts if it may.
 func (r *rule) eligible(n *fitNode) bool {
 	s := r.shape
 	return !slices.ContainsFunc(s.spreads, func(o *rule) bool { return n.domain(o.by) == 0 }) && (s.selects(n) || s.guesses(n))
 }
 
-// even reports whether one more pod of the shape on the node keeps to its spreads. Pods that may not stay count where
-// they are, and not for the domain that has the fewest.
+// even reports whether the spreads of the shape allow one more pod of it on the node. Pods that may get another place
+// count in the node's domain, but not for the domain with the fewest.
 func (s *shape) even(n *fitNode) bool {
 	return !slices.ContainsFunc(s.spreads, func(r *rule) bool {
 		d := r.at(n)
@@ -59,7 +59,7 @@ func (s *shape) even(n *fitNode) bool {
 	})
 }
 
-// lowest is the number of pods of the domain that has the fewest.
+// lowest returns the number of pods of the domain with the fewest.
 func (r *rule) lowest() int {
 	if r.fewest < 0 {
 		r.fewest = math.MaxInt

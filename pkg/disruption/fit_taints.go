@@ -8,15 +8,16 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// tolerates reports whether a node with these taints lets the pod in. Whatever is not a mere preference keeps pods out.
+// tolerates reports whether a pod of the shape may start on a node with these taints: only PreferNoSchedule needs no
+// toleration.
 func (s *shape) tolerates(taints []corev1.Taint) bool {
 	hard := func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
 	_, out := schedule.FindMatchingUntoleratedTaint(klog.Logger{}, taints, s.tolerations, hard, false)
 	return !out
 }
 
-// endures reports whether such a node lets the pod stay. A taint that it tolerates for some seconds drives it away then;
-// which toleration holds where several are about one taint is a matter of their order: any counts.
+// endures reports whether a pod of the shape may stay on a node with these taints: no toleration of a NoExecute taint
+// has a time limit.
 func (s *shape) endures(taints []corev1.Taint) bool {
 	return !slices.ContainsFunc(taints, func(t corev1.Taint) bool {
 		return t.Effect == corev1.TaintEffectNoExecute && slices.ContainsFunc(s.tolerations, func(o corev1.Toleration) bool {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Hold says why nothing further may be carried out as the throttle stands; "" = it may.
+// Hold returns why planned work may not go on now; "": it may.
 func (t *Throttle) Hold() string { return cmp.Or(t.unsure(), t.yields()) }
 
-// unsure says why nothing can be planned; "" = it can.
+// unsure returns why nothing can be planned now; "": it can.
 func (t *Throttle) unsure() string {
 	switch {
 	case t.Stale:
@@ -23,7 +23,7 @@ func (t *Throttle) unsure() string {
 	return ""
 }
 
-// yields says for whom planned work waits; "" = for nobody.
+// yields returns what planned work waits for; "": nothing.
 func (t *Throttle) yields() string {
 	switch {
 	case t.Waiting > 0:

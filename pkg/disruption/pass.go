@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// methods are all, in their order.
+// methods are all methods, in the order in which a plan tries them.
 var methods = []struct {
 	name api.PlanMethod
 	find func(p *planner, name api.PlanMethod) []api.PlanAction
@@ -17,7 +17,7 @@ var methods = []struct {
 	{api.MethodMulti, (*planner).multi}, {api.MethodSingle, (*planner).single},
 }
 
-// find asks one method; an unknown one finds nothing.
+// find returns the actions of one method; an unknown method has none.
 func (p *planner) find(name api.PlanMethod) []api.PlanAction {
 	p.work = maxWork
 	for _, m := range methods {
@@ -28,7 +28,7 @@ func (p *planner) find(name api.PlanMethod) []api.PlanAction {
 	return nil
 }
 
-// candidates are those for a reason, by saving per cost, the most first; ties by name.
+// candidates returns the candidates for a reason, the highest saving per cost first, equal ones by name.
 func (p *planner) candidates(reason api.PlanReason) (all []*host) {
 	for _, h := range p.hosts {
 		if h.is(reason) && (p.only == nil || p.only[h.id]) {
@@ -41,8 +41,7 @@ func (p *planner) candidates(reason api.PlanReason) (all []*host) {
 
 func moreFirst(a, b *host) int { return cmp.Compare(b.per, a.per) }
 
-// emptiness releases hosts on which nothing runs, each by an action of its own. Pods that wait for a node keep the room
-// that they would get.
+// emptiness releases empty hosts, each by an action of its own. Pods that wait for a node must keep a place.
 func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 	var going []*host
 	waits := func(h *host) bool {
@@ -67,8 +66,8 @@ func (p *planner) emptiness(name api.PlanMethod) (all []api.PlanAction) {
 	return all
 }
 
-// drifted provisions one host again: those without pods first, then the one with the oldest Machine, so that a host that
-// stays drifted keeps no other waiting. Its pods need a place meanwhile.
+// drifted provisions one host again, first hosts without pods, then the one with the oldest Machine, so that a host
+// that stays drifted does not stop the others. Its pods need a place meanwhile.
 func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
 	all := slices.DeleteFunc(p.candidates(api.PlanDrifted), func(h *host) bool { return len(h.drift[name]) == 0 })
 	slices.SortFunc(all, func(a, b *host) int {
@@ -93,7 +92,7 @@ func (p *planner) drifted(name api.PlanMethod) []api.PlanAction {
 	return nil
 }
 
-// multi consolidates several hosts at once. What saves more alone is left to single.
+// multi consolidates several hosts at once, unless one host alone saves more.
 func (p *planner) multi(name api.PlanMethod) []api.PlanAction {
 	if s := p.best(p.candidates(api.PlanUnderutilized)); s != nil && len(s.set) > 1 {
 		return p.actions(name, s)
@@ -101,7 +100,7 @@ func (p *planner) multi(name api.PlanMethod) []api.PlanAction {
 	return nil
 }
 
-// single consolidates the first host that can be; of few, the one that saves the most.
+// single consolidates the first host that can go; of maxExact candidates or fewer, the one that saves the most.
 func (p *planner) single(name api.PlanMethod) []api.PlanAction {
 	all := p.candidates(api.PlanUnderutilized)
 	var best *solution
@@ -119,7 +118,7 @@ func (p *planner) single(name api.PlanMethod) []api.PlanAction {
 	return p.actions(name, best)
 }
 
-// later are candidates that the plan leaves.
+// later returns the candidates that the plan leaves for another one.
 func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) (all []api.PlanCandidate) {
 	taken := map[string]bool{}
 	for _, a := range acted {

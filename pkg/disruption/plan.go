@@ -11,8 +11,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Plan says what could be released or provisioned again at now. It has actions of one method at most.
-// The same state gives the same plan, byte for byte. The error is that of ctx.
+// Plan returns which hosts could be released or provisioned again at now, all by one method. The same state gives the
+// same plan, byte for byte. The error is that of ctx.
 func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, error) {
 	p := newPlanner(ctx, s, c, now)
 	plan := api.Plan{
@@ -39,8 +39,8 @@ func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, err
 	return plan, ctx.Err()
 }
 
-// Explain tells why a host is a candidate or not, condition by condition; known is false for one that is not in s. The error is
-// that of ctx.
+// Explain returns why a host is a candidate or not, condition by condition; known is false if s does not have it. The
+// error is that of ctx.
 func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (e api.PlanExplanation, known bool, err error) {
 	h := newPlanner(ctx, s, c, now).host(host.String())
 	if h == nil {
@@ -56,14 +56,13 @@ func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (
 	return e, true, ctx.Err()
 }
 
-// Abandoned says why a plan does not hold any more.
+// Abandoned is the error of a plan that does not hold any more.
 type Abandoned struct{ Why string }
 
 func (a *Abandoned) Error() string { return a.Why }
 
-// Validate reports why a plan that was made earlier may not be carried out as of s; nil: it may, which is not before
-// ValidateAfter is over, and only if its method finds the same for its hosts again. The error is a *Abandoned, that of
-// ctx, or that it is too early.
+// Validate returns nil if an earlier plan may be carried out now: ValidateAfter is over, and its method finds the same
+// actions for its hosts in s. The error is an *Abandoned, that of ctx, or says that it is too early.
 func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.Time) error {
 	if now.Before(plan.ExecuteAfter) || now.Before(plan.MadeAt.Add(ValidateAfter)) {
 		return fmt.Errorf("a plan is carried out %s after it was made", ValidateAfter)
@@ -87,7 +86,7 @@ func Validate(ctx context.Context, plan api.Plan, s *State, c Config, now time.T
 	return ctx.Err()
 }
 
-// changed says why an action is not what its method finds any more, host by host.
+// changed returns why the method does not find an action any more, host by host.
 func (p *planner) changed(a api.PlanAction) string {
 	said := string(a.Decision) + " is not found any more"
 	for _, was := range a.Hosts {
@@ -102,7 +101,7 @@ func (p *planner) changed(a api.PlanAction) string {
 	return said
 }
 
-// host is the one of that name; nil: there is none.
+// host returns the host with that name, nil if there is none.
 func (p *planner) host(id string) *host {
 	if i := slices.IndexFunc(p.hosts, func(h *host) bool { return h.id == id }); i >= 0 {
 		return p.hosts[i]

@@ -6,18 +6,15 @@ import (
 )
 
 const (
-	// minPrice is what counts as a saving: less is nothing, or what rounding left of a sum.
-	minPrice = 1e-9
-	// defaultMinutes is for how long a host is taken to hold a slot where that is not known.
-	defaultMinutes = 30
-	// maxPayback is how many hours a saving may take to be worth its work.
-	maxPayback = 24
+	minPrice       = 1e-9 // a smaller saving counts as none: it may be a rounding error
+	defaultMinutes = 30   // how long a host holds a slot, while nobody has measured it
+	maxPayback     = 24   // within how many hours a saving must pay for its work
 )
 
-// money writes a number as people do.
+// money returns a number with up to six digits.
 func money(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
-// priceOf is what so many watts cost an hour. unknown says why that is not known; name is that of their annotation.
+// priceOf returns the price of watts for an hour; unknown: why there is none. name is the annotation of the watts.
 func (p *planner) priceOf(watts *float64, name string) (price float64, unknown string) {
 	switch tariff := p.c.TariffPerKWh; {
 	case tariff == nil:
@@ -29,8 +26,8 @@ func (p *planner) priceOf(watts *float64, name string) (price float64, unknown s
 	}
 }
 
-// savingOf is what the release of a host saves an hour by power that goes off, of which an empty host draws its idle watts
-// only, and how that comes about.
+// savingOf returns what the release of a host saves per hour, as its power goes off, and a text that says so. An empty
+// host draws only its idle watts.
 func (p *planner) savingOf(h *host) (perHour float64, how string) {
 	watts, name := h.Price.WattsBusy, "watts-busy"
 	if h.vacant() {
@@ -46,8 +43,8 @@ func (p *planner) savingOf(h *host) (perHour float64, how string) {
 	return price, fmt.Sprintf("power off saves %s an hour (%s W)", money(price), money(*watts))
 }
 
-// disruptionCost is of the pods that must move from hosts, and of the minutes for which slots are held; at least 1, so
-// that savings can be divided by it. Pods weigh as in Karpenter: 1, and deletion cost and priority in parts of their range.
+// disruptionCost returns the cost of the pods that must move, plus the minutes for which slots are held; at least 1, as
+// savings are divided by it. A pod costs as much as in Karpenter: 1, plus parts of its deletion cost and its priority.
 func disruptionCost(set []*host, slotMinutes float64) float64 {
 	sum := slotMinutes
 	for _, h := range set {
@@ -62,8 +59,8 @@ func disruptionCost(set []*host, slotMinutes float64) float64 {
 	return max(1, sum)
 }
 
-// weigh adds up what the release of hosts saves, less what a replacement costs, and after how many hours that has paid
-// for its work: hosts cost what they cost while they hold a slot.
+// weigh returns what the release of hosts saves per hour, less the price of a replacement, and after how many hours
+// that pays for the work, which costs the price of the hosts while they hold a slot.
 func (p *planner) weigh(set []*host, spare *host) (saving, payback float64) {
 	work := 0.0
 	for _, h := range set {

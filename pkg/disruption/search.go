@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Bounds of a search. They count work and not time, so that the same state gives the same plan.
+// Bounds of a search. They count work, not time, so that the same state gives the same plan.
 const (
 	maxBatch = 100 // hosts of one consolidation
 	// maxWork is how many pods one method may simulate: about a minute on one slow core.
@@ -25,7 +25,7 @@ type solution struct {
 	saving float64
 }
 
-// better is the solution that saves more; the other one where both save the same, or s is none.
+// better returns the solution that saves more; other if both save the same, or s is nil.
 func (s *solution) better(other *solution) *solution {
 	if s == nil || other != nil && s.saving <= other.saving {
 		return other
@@ -33,7 +33,7 @@ func (s *solution) better(other *solution) *solution {
 	return s
 }
 
-// simulate asks where the pods of hosts would go, while there is work left and the context has not ended.
+// simulate returns where the pods of hosts would run, unless the work is used up or the context has ended.
 func (p *planner) simulate(set []*host, spare *Node) placement {
 	cost := 1
 	nodes := make([]*fitNode, len(set))
@@ -49,8 +49,8 @@ func (p *planner) simulate(set []*host, spare *Node) placement {
 	return without(nodes, spare)
 }
 
-// solve simulates that hosts go together, all at once: first to nodes that exist, then with one more.
-// why says why they cannot.
+// solve simulates that hosts go, all at once: first to nodes that exist, then with a free host as replacement. It
+// returns why they cannot go.
 func (p *planner) solve(set []*host) (found *solution, why string) {
 	if why := p.within(set, api.PlanUnderutilized, onePool(set)); why != "" {
 		return nil, why
@@ -77,13 +77,13 @@ func (p *planner) solve(set []*host) (found *solution, why string) {
 	return s, ""
 }
 
-// onePool tells whether all hosts are of one pool, which could be made larger for a while.
+// onePool reports whether all hosts are of one pool, so that one replacement can make up for them.
 func onePool(set []*host) bool {
 	return !slices.ContainsFunc(set, func(h *host) bool { return h.pool != set[0].pool })
 }
 
-// best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes of all,
-// and of each pool, whose hosts one more can replace. Of few, it may be one host alone.
+// best returns the hosts that can go together and save the most. It tries all sets of up to maxExact candidates, one
+// host alone too; of more candidates, prefixes of all, and of each pool with a free host.
 func (p *planner) best(all []*host) *solution {
 	if len(all) <= maxExact {
 		return p.exact(all)
@@ -97,7 +97,7 @@ func (p *planner) best(all []*host) *solution {
 	return best
 }
 
-// byPool are the hosts of each pool; pools and hosts stay in their order.
+// byPool returns the hosts of each pool; pools and hosts keep their order.
 func byPool(all []*host) (sets [][]*host) {
 	for _, h := range all {
 		i := slices.IndexFunc(sets, func(set []*host) bool { return set[0].pool == h.pool })
@@ -109,8 +109,8 @@ func byPool(all []*host) (sets [][]*host) {
 	return sets
 }
 
-// exact tries all sets, those that could save the most first. Of sets that save the same the smaller one disturbs less;
-// then the one with earlier hosts goes first.
+// exact tries all sets, those that could save the most first, then the smaller ones, as they disrupt less, then those
+// with earlier hosts.
 func (p *planner) exact(all []*host) (best *solution) {
 	type some struct {
 		mask  uint
@@ -140,9 +140,8 @@ func (p *planner) exact(all []*host) (best *solution) {
 	return best
 }
 
-// prefix finds the largest prefix of the candidates that can go together, at most 100. A host that blocks it is
-// skipped, within bounds. Each set is simulated as a whole, the last one too; when the bound
-// is reached the last one that was feasible holds.
+// prefix returns the largest prefix of the candidates that can go together, up to maxBatch. It skips a host that blocks
+// the prefix, up to maxSkips. It simulates each set as a whole; at the bound, it returns the last feasible set.
 func (p *planner) prefix(all []*host) (best *solution) {
 	var kept []*host
 	step := min(maxBatch, len(all))
@@ -165,7 +164,7 @@ func (p *planner) prefix(all []*host) (best *solution) {
 	return best
 }
 
-// extend adds the next hosts for whom budgets have room. next is where it stopped.
+// extend adds up to step hosts for which budgets have room. next is the index at which it stopped.
 func (p *planner) extend(kept, all []*host, at, step int) (set []*host, next int) {
 	set = slices.Clone(kept)
 	for next = at; next < len(all) && len(set) < len(kept)+step; next++ {

@@ -10,11 +10,11 @@ import (
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// maxSizes is how many capacities of hosts are tried for one replacement.
+// maxSizes is how many different capacities are tried for one replacement.
 const maxSizes = 15
 
-// freeFor lists the hosts that a pool could deploy in place of others, cheapest first. Metal3 chooses them in the
-// namespace of the Machine.
+// freeFor returns the free hosts that a pool could deploy as replacements, the cheapest first. Metal3 chooses hosts
+// only in the namespace of the Machine.
 func (p *planner) freeFor(q *pool) (all []*host) {
 	if q.selector == nil || q.NodeLabels == nil || !q.Scales || len(q.Faults) > 0 {
 		return nil
@@ -28,14 +28,14 @@ func (p *planner) freeFor(q *pool) (all []*host) {
 	return all
 }
 
-// deployable tells whether a host is there to be used, and price and capacity of it are known.
+// deployable reports whether a host is free, and its price and capacity are known.
 func (h *host) deployable() bool {
 	return h.State == stateAvailable && h.Consumer == "" && h.Machine == nil && h.Node == "" && h.Capacity != nil && h.unpriced == "" &&
 		!h.Failed && !h.Paused && !h.Detached && !h.External && !h.Deleting && !h.DoNotDisrupt && !h.Storage && len(h.Faults) == 0
 }
 
-// replaces tells whether a free host may replace hosts of one pool: it is cheaper than all together and than each of its
-// class.
+// replaces reports whether a free host may replace hosts of one pool: it is cheaper than all of them together, and than
+// each of them of its own class.
 func (h *host) replaces(set []*host) bool {
 	price := 0.0
 	for _, old := range set {
@@ -47,8 +47,8 @@ func (h *host) replaces(set []*host) bool {
 	return h.price < price
 }
 
-// spareFor finds the cheapest free host on which the pods fit that do not fit elsewhere; nil: there is none. All hosts
-// of the set are of one pool.
+// spareFor returns the cheapest free host that takes the pods that fit nowhere else; nil: there is none. All hosts of
+// set are of one pool.
 func (p *planner) spareFor(set []*host) (*host, placement) {
 	tried := map[string]bool{} // capacities
 	for _, h := range set[0].pool.free {
@@ -64,7 +64,7 @@ func (p *planner) spareFor(set []*host) (*host, placement) {
 	return nil, placement{}
 }
 
-// newNode is the node that would be made on a free host in place of another. Its name and its label
+// newNode returns the node that a free host would get as the replacement of another host. Its name and its label
 // kubernetes.io/hostname are not known yet.
 func newNode(old, free *host) *Node {
 	q := old.pool

@@ -18,35 +18,33 @@ type planner struct {
 	s    State // lists are sorted, so that their order has no meaning
 	c    Config
 	now  time.Time
-	ends func() error // of the context: nothing more is simulated once it has one
+	ends func() error // ctx.Err: with an error, nothing more is simulated
 
 	fits    map[Key]*cluster
 	hosts   []*host // by name
 	pools   map[string]*pool
-	faults  []string         // of settings and annotations
-	minutes float64          // for which work on a host holds a slot
-	away    map[Key]string   // clusters that are known, and why they were not read
+	faults  []string         // what could not be read
+	minutes float64          // how long work on a host holds a slot
+	away    map[Key]string   // why each known cluster was not read; "": it was
 	only    map[string]bool  // hosts that may be candidates; nil: all
 	notes   map[*host]string // why a candidate waits
 	work    int              // pods that may still be simulated
 }
 
-// host is a Host with what belongs to it.
+// host is a Host in a plan.
 type host struct {
 	*Host
-	id    string
-	node  *fitNode // nil = none that is known
-	pool  *pool    // nil = none that is known
-	price float64
-	// unpriced says why the price is not known.
-	unpriced  string
-	saving    float64 // of its release, an hour
-	how       string  // that comes about
-	cost, per float64 // of its disruption; what is saved per cost, by which candidates are ordered
-	drift     drift
-	// conditions of a candidate, all in their order; reasons of the methods that would take it, in theirs; none: it is no candidate.
-	conditions []api.PlanCondition
-	reasons    []api.PlanReason
+	id         string
+	node       *fitNode // nil: none is known
+	pool       *pool    // nil: none is known
+	price      float64  // per hour in service
+	unpriced   string   // why the price is not known; "": it is
+	saving     float64  // what its release saves per hour
+	how        string   // a text on the saving
+	cost, per  float64  // the cost of its disruption, and the saving per cost, which orders candidates
+	drift      drift
+	conditions []api.PlanCondition // all, in their order
+	reasons    []api.PlanReason    // why methods would take it, in the order of methods; empty: it is no candidate
 }
 
 // pool is a Pool with its hosts.
@@ -55,11 +53,11 @@ type pool struct {
 	name     string
 	members  []*host
 	stands   budget.Pool
-	selector k8slabels.Selector // nil = not known
-	free     []*host            // that could replace its hosts, cheapest first
+	selector k8slabels.Selector // nil: not known
+	free     []*host            // the free hosts that could replace its hosts, the cheapest first
 }
 
-// newPlanner puts together what is given, and judges each host.
+// newPlanner connects the parts of s, and judges each host.
 func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner {
 	p := &planner{
 		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
@@ -151,19 +149,19 @@ func (p *planner) buildHosts() {
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }
 
-// disrupting: something takes the host away already.
+// disrupting reports whether something takes the host away already.
 func (h *host) disrupting() bool {
 	return h.Disrupting || h.Deleting || h.node != nil && h.node.Deleting || h.Machine != nil && (h.Machine.Deleting || h.Machine.Marked)
 }
 
 func (h *host) ready() bool { return h.node != nil && h.node.Ready }
 
-// vacant: all of its pods go with the node.
+// vacant reports whether all pods of the host go with its node.
 func (h *host) vacant() bool {
 	return h.node != nil && !slices.ContainsFunc(h.node.pods, func(q *fitPod) bool { return !q.Bound() })
 }
 
-// movers are its pods that need another place when it goes.
+// movers returns the pods of the host that need another place when it goes.
 func (h *host) movers() []*fitPod {
 	if h.node == nil {
 		return nil
@@ -178,8 +176,8 @@ const (
 	stateExternal    = "externally provisioned"
 )
 
-// target tells whether pods may be moved to a node. A node that is none of our hosts', or whose pool is never
-// consolidated, has no clock to wait for.
+// target reports whether pods may be moved to a node: no pod came to it or left it recently, or it has no host, or its
+// pool is never consolidated.
 func (p *planner) target(n *fitNode) bool {
 	h := n.host
 	if h == nil || h.pool == nil && !h.disrupting() {
@@ -192,8 +190,7 @@ func (p *planner) target(n *fitNode) bool {
 	return after == Never || n.FirstReady.IsZero() || p.now.Sub(quietSince(n)) >= time.Duration(after)
 }
 
-// quietSince is when the clock of consolidateAfter began: with the last pod that came or went, and never before the
-// node was first Ready.
+// quietSince returns when consolidateAfter began to count: when the last pod came or went, or the node was first Ready.
 func quietSince(n *fitNode) time.Time {
 	if n.LastPodEvent.After(n.FirstReady) {
 		return n.LastPodEvent

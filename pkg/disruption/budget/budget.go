@@ -1,5 +1,5 @@
-// Package budget reads budgets, which say how many hosts of a pool planned work may take out of service at once and
-// how many stay Ready, and tells what they leave room for.
+// Package budget reads budgets, which say how many hosts of a pool planned work may take out of service at once and how
+// many must stay Ready, and computes how many hosts may still go.
 package budget
 
 import (
@@ -18,19 +18,19 @@ import (
 
 // Budget bounds the hosts of a pool, by Nodes or by MinReady.
 type Budget struct {
-	// Nodes may be out of service at once: a number of hosts, or a percentage of the pool's, rounded up.
+	// Nodes is how many hosts may be out of service at once: a number, or a percentage of the pool's hosts, rounded up.
 	Nodes string `json:"nodes,omitempty"`
-	// MinReady stay Ready: a number or a percentage, as Nodes.
+	// MinReady is how many hosts must stay Ready: a number or a percentage, as Nodes.
 	MinReady string `json:"minReady,omitempty"`
 	// Schedule is a cron expression in UTC at which the budget begins to apply, for Duration, such as "8h". Both or none.
 	Schedule string `json:"schedule,omitempty"`
 	Duration string `json:"duration,omitempty"`
-	// Reasons are those that it bounds; none: all.
+	// Reasons are the reasons for which it counts; none: all.
 	Reasons []api.PlanReason `json:"reasons,omitempty"`
 }
 
-// List are the budgets of a pool; the smallest counts. A list without Nodes has "10%" too. One without MinReady that
-// always applies to all reasons has "1" too, so that one Ready host stays unless a budget says another number.
+// List has the budgets of a pool; the smallest counts. A List without Nodes also has Nodes "10%". A List without a
+// MinReady that always applies, to all reasons, also has MinReady "1".
 type List []Budget
 
 // Bounds of what is read.
@@ -67,7 +67,7 @@ func Parse(text string) (List, error) {
 	return l, l.Check()
 }
 
-// Check reports the rule that l, or one of its budgets, breaks.
+// Check returns the rule that l, or one of its budgets, breaks, as an error.
 func (l List) Check() error {
 	if len(l) == 0 || len(l) > maxList {
 		return fmt.Errorf("must hold 1..%d budgets, not %d", maxList, len(l))
@@ -80,7 +80,7 @@ func (l List) Check() error {
 	return nil
 }
 
-// reading is what a budget says.
+// reading is a Budget, read.
 type reading struct {
 	count    int
 	percent  bool
@@ -123,7 +123,7 @@ func quota(text string) (n int, percent bool, err error) {
 	return n, percent, nil
 }
 
-// schedule reads five fields, or a name such as @daily. All are in UTC; "every" so long has no beginnings that a clock tells.
+// schedule reads a cron expression of five fields, or a name such as @daily, in UTC. @every has no times of the day.
 func schedule(text string) (cron.Schedule, error) {
 	switch {
 	case len(text) > maxSchedule:

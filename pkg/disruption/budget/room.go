@@ -11,23 +11,23 @@ import (
 
 // Pool is how the hosts of a pool stand.
 type Pool struct {
-	Size  int // those that it has, or is to have
-	Ready int // those that are Ready and stay
-	Busy  int // those that do not serve, or soon will not
+	Size  int // the hosts that it has or should have
+	Ready int // the hosts that are Ready and stay
+	Busy  int // the hosts that do not serve, or soon will not
 }
 
-// Room is what the budgets of a pool leave.
+// Room is how many more hosts the budgets of a pool let go.
 type Room struct {
-	Hosts int // more may be taken out of service; math.MaxInt: nothing bounds it
-	Ready int // more of the Ready ones may go without replacement; math.MaxInt: nothing bounds it
+	Hosts int // how many more may go; math.MaxInt: no budget bounds them
+	Ready int // how many more Ready hosts may go without replacement; math.MaxInt: no budget bounds them
 	// Why and WhyReady are the budgets that bound Hosts and Ready, such as "10% of 20".
 	Why, WhyReady string
-	// Never: a budget of this reason is 0 at all times. (Budgets of 0 for all reasons hold everything up, for a while.)
+	// Never: a budget for this reason, not for all, is 0 at all times.
 	Never bool
 }
 
-// Room is what l leaves for a reason at now: each budget that bounds the reason and is active counts, the smallest most.
-// A budget that cannot be read leaves nothing.
+// Room returns how many hosts may go for a reason at now. The smallest active budget for the reason counts. If a budget
+// cannot be read, no host may go.
 func (l List) Room(p Pool, reason api.PlanReason, now time.Time) Room {
 	r := Room{Hosts: math.MaxInt, Ready: math.MaxInt}
 	for _, b := range l.whole() {
@@ -59,14 +59,14 @@ func (l List) Room(p Pool, reason api.PlanReason, now time.Time) Room {
 	return r
 }
 
-// least lowers has to left. Of two budgets that leave the same, one is named whatever their order.
+// least lowers has to left. Of two budgets that leave the same, the first by name is named, whatever their order.
 func least(has *int, name *string, left int, why string) {
 	if left < *has || left == *has && why < *name {
 		*has, *name = left, why
 	}
 }
 
-// whole is l with what it does not say.
+// whole returns l with its default budgets.
 func (l List) whole() List {
 	all := slices.Clone(l)
 	if !slices.ContainsFunc(l, func(b Budget) bool { return b.Nodes != "" }) {
@@ -78,7 +78,7 @@ func (l List) whole() List {
 	return all
 }
 
-// active from a start until just before start + duration: a start is in (now - duration, now].
+// active reports whether the budget applies at now: its schedule has a start in (now - duration, now].
 func (r reading) active(now time.Time) bool {
 	if r.schedule == nil {
 		return true
