@@ -21,7 +21,7 @@ import (
 type ConfigMap struct {
 	Client          client.Client
 	Namespace, Name string
-	Identity        string // of this process alone
+	Identity        string // of this process; no other one may have it
 	// Leading is called directly before each write, by one goroutine, and must not block: a process that was paused
 	// within Load must not replace the name of the present leader.
 	Leading func() bool

@@ -70,7 +70,7 @@ func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.Pl
 	return e, known, err
 }
 
-// State reads the clusters anew, to carry out a plan. Nobody may change the result.
+// State reads the clusters again, to carry out a plan. Nobody may change the result.
 func (p *Planner) State(ctx context.Context) (state *disruption.State, err error) {
 	err = p.with(ctx, 0, func(r *reading) error {
 		state = &r.state

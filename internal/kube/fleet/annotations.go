@@ -48,13 +48,13 @@ func unless(good bool, err error) error {
 
 // notes are the annotations of an object, and what was wrong with them.
 type notes struct {
-	of     map[string]string
-	faults []string
+	annotations map[string]string
+	faults      []string
 }
 
 // value reads one of our annotations; nil: it is not there, or breaks its rule, which is a fault.
 func value[T any](n *notes, name string, parse func(string) (T, error)) *T {
-	text, there := n.of[prefix+name]
+	text, there := n.annotations[prefix+name]
 	if !there {
 		return nil
 	}

@@ -109,13 +109,13 @@ func (p *part) rest(ctx context.Context, s *objects.Server) {
 	p.whole = s.Err == nil
 }
 
-func (p *part) newBudget(of *policyv1.PodDisruptionBudget) disruption.PodBudget {
+func (p *part) newBudget(budget *policyv1.PodDisruptionBudget) disruption.PodBudget {
 	b := disruption.PodBudget{
-		Key: keyOf(of), Cluster: p.Key, Selector: of.Spec.Selector,
-		Allowed: of.Status.DisruptionsAllowed, Current: of.Status.ObservedGeneration >= of.Generation,
+		Key: keyOf(budget), Cluster: p.Key, Selector: budget.Spec.Selector,
+		Allowed: budget.Status.DisruptionsAllowed, Current: budget.Status.ObservedGeneration >= budget.Generation,
 	}
-	if of.Spec.UnhealthyPodEvictionPolicy != nil {
-		b.UnhealthyPodEvictionPolicy = *of.Spec.UnhealthyPodEvictionPolicy
+	if budget.Spec.UnhealthyPodEvictionPolicy != nil {
+		b.UnhealthyPodEvictionPolicy = *budget.Spec.UnhealthyPodEvictionPolicy
 	}
 	return b
 }

@@ -15,33 +15,32 @@ import (
 // host is a BareMetalHost, with the objects that belong to it.
 type host struct {
 	disruption.Host
-	of       *objects.Host
+	object   *objects.Host
 	consumer disruption.Key // the Metal3Machine that has it; zero: none
 	machine  *objects.Machine
 	pool     *pool
 	node     *node
 }
 
-func newHost(of *objects.Host) host {
-	n := &notes{of: of.Annotations}
-	at := of.Status.Provisioning
-	h := host{of: of}
-	h.Key, h.Labels = keyOf(of), of.Labels
-	h.State = at.State
-	h.External, h.Deleting = of.Spec.ExternallyProvisioned, of.DeletionTimestamp != nil
-	h.Paused, h.Detached = has(n.of, metal3.PausedAnnotation), has(n.of, metal3.DetachedAnnotation)
-	h.Failed = of.Status.OperationalStatus == metal3.OperationalStatusError || of.Status.ErrorType != ""
-	if c := of.Spec.ConsumerRef; c != nil {
+func newHost(object *objects.Host) host {
+	n := &notes{annotations: object.Annotations}
+	h := host{object: object}
+	h.Key, h.Labels = keyOf(object), object.Labels
+	h.State = object.Status.Provisioning.State
+	h.External, h.Deleting = object.Spec.ExternallyProvisioned, object.DeletionTimestamp != nil
+	h.Paused, h.Detached = has(n.annotations, metal3.PausedAnnotation), has(n.annotations, metal3.DetachedAnnotation)
+	h.Failed = object.Status.OperationalStatus == metal3.OperationalStatusError || object.Status.ErrorType != ""
+	if c := object.Spec.ConsumerRef; c != nil {
 		key := disruption.Key{Namespace: c.Namespace, Name: c.Name}
 		h.Consumer = strings.TrimSpace(c.Kind + " " + key.String())
 		if c.Kind == "Metal3Machine" && schema.FromAPIVersionAndKind(c.APIVersion, "").Group == objects.InfrastructureGroup {
 			h.consumer = key
 		}
 	}
-	h.Class = strings.TrimSpace(n.of[prefix+"class"])
+	h.Class = strings.TrimSpace(n.annotations[prefix+"class"])
 	h.Price = disruption.Price{WattsBusy: value(n, "watts-busy", number), WattsIdle: value(n, "watts-idle", number)}
-	h.DoNotDisrupt, h.Storage = objects.Forbids(of), isTrue(value(n, "storage", flag))
-	h.Disrupting = has(of.Labels, commandLabel)
+	h.DoNotDisrupt, h.Storage = objects.Forbids(object), isTrue(value(n, "storage", flag))
+	h.Disrupting = has(object.Labels, commandLabel)
 	h.Faults = n.faults
 	return h
 }
@@ -62,7 +61,7 @@ func (h *host) differs(field, desired, applied string) {
 // image notes the image of the host, and that of its pool's template, which it should have.
 func (h *host) image() {
 	if h.pool != nil && h.pool.template != nil {
-		want, runs := h.pool.template.Spec.Template.Spec.Image, h.of.Status.Provisioning.Image
+		want, runs := h.pool.template.Spec.Template.Spec.Image, h.object.Status.Provisioning.Image
 		h.differs("image.url", want.URL, runs.URL)
 		h.differs("image.checksum", want.Checksum, runs.Checksum)
 	}
@@ -96,21 +95,21 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		return
 	}
 	named := by(hosts, func(h *host) disruption.Key { return h.Key })
-	of := func(o metav1.Object) *host {
+	hostOf := func(o metav1.Object) *host {
 		if h := named[keyOf(o)]; h != nil {
 			return h
 		}
 		return &host{} // no host has this object
 	}
 	all(ctx, r, own, "HostFirmwareSettings", func(s *metal3.HostFirmwareSettings) *host {
-		h := of(s)
+		h := hostOf(s)
 		for name, want := range s.Spec.Settings { // the status has a thousand others
 			h.differs("firmware."+name, want.String(), s.Status.Settings[name])
 		}
 		return h
 	})
 	all(ctx, r, own, "HostFirmwareComponents", func(c *metal3.HostFirmwareComponents) *host {
-		h, applied := of(c), map[string]string{}
+		h, applied := hostOf(c), map[string]string{}
 		for _, u := range c.Status.Updates {
 			applied[u.Component] = u.URL
 		}
@@ -120,7 +119,7 @@ func (r *Reader) firmware(ctx context.Context, own *objects.Server, hosts []host
 		return h
 	})
 	all(ctx, r, own, "HostUpdatePolicy", func(p *metal3.HostUpdatePolicy) *host {
-		h := of(p)
+		h := hostOf(p)
 		// If one of both waits for a reboot, so does the host.
 		const onReboot = metal3.HostUpdatePolicyOnReboot
 		h.OnReboot = p.Spec.FirmwareSettings == onReboot || p.Spec.FirmwareUpdates == onReboot

@@ -35,14 +35,14 @@ func newJoin(
 		byProvider: map[string]*host{}, byOwner: by(owned, func(p *pool) string { return string(p.Kind) + " " + p.String() }),
 	}
 	for i := range hosts {
-		for _, id := range objects.ProviderIDs(hosts[i].of) {
+		for _, id := range objects.ProviderIDs(hosts[i].object) {
 			j.byProvider[id] = &hosts[i]
 		}
 	}
 	template := by(templates, func(t **objects.Template) disruption.Key { return keyOf(*t) })
 	for i := range owned {
 		p := &owned[i]
-		ref := p.of.Spec.Template.Spec.InfrastructureRef
+		ref := p.object.Spec.Template.Spec.InfrastructureRef
 		if t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
 			p.template, p.Template, p.HostSelector = *t, ref.Name, selectorOf(*t)
 		}
@@ -66,13 +66,13 @@ func (j *join) addMachine(m *objects.Machine, by *objects.Metal3Machine) {
 		return
 	}
 	h.machine, h.Machine, h.DoNotDisrupt = m, newMachine(m, by), h.DoNotDisrupt || objects.Forbids(m)
-	of := h.Machine
+	machine := h.Machine
 	h.pool = j.byOwner[ownerOf(m)]
 	if h.pool != nil && !h.pool.top() {
-		h.pool = j.byOwner[ownerOf(h.pool.of)]
+		h.pool = j.byOwner[ownerOf(h.pool.object)]
 	}
 	if h.pool != nil {
-		of.Pool, of.PoolKind, of.Paused = h.pool.Key, h.pool.Kind, of.Paused || h.pool.paused()
+		machine.Pool, machine.PoolKind, machine.Paused = h.pool.Key, h.pool.Kind, machine.Paused || h.pool.paused()
 	}
 }
 
@@ -103,7 +103,7 @@ func (j *join) place(own []node) (others []disruption.Key) {
 	local := map[disruption.Key]bool{}
 	for i := range own {
 		h := j.byProvider[own[i].provider]
-		if h != nil && h.machine != nil && objects.Runs(h.machine, h.of, own[i].Name, own[i].provider) {
+		if h != nil && h.machine != nil && objects.Runs(h.machine, h.object, own[i].Name, own[i].provider) {
 			local[h.inCluster()] = true
 		}
 	}
@@ -153,16 +153,16 @@ const (
 )
 
 // newMachine returns a Machine without its pool.
-func newMachine(of *objects.Machine, by *objects.Metal3Machine) *disruption.Machine {
+func newMachine(object *objects.Machine, by *objects.Metal3Machine) *disruption.Machine {
 	m := &disruption.Machine{
-		Key: keyOf(of), Created: of.CreationTimestamp.UTC(),
-		ControlPlane: has(of.Labels, controlPlaneLabel), Deleting: of.DeletionTimestamp != nil,
-		Marked: has(of.Annotations, deleteMark), Paused: objects.Paused(of) || objects.Paused(by),
+		Key: keyOf(object), Created: object.CreationTimestamp.UTC(),
+		ControlPlane: has(object.Labels, controlPlaneLabel), Deleting: object.DeletionTimestamp != nil,
+		Marked: has(object.Annotations, deleteMark), Paused: objects.Paused(object) || objects.Paused(by),
 	}
 	if kind := by.Annotations[clonedFromKind]; kind == "" || strings.HasPrefix(kind, "Metal3MachineTemplate.") {
 		m.Template = by.Annotations[clonedFromName] // templates are immutable: a new one has another name
 	}
-	for _, c := range slices.Concat(of.Status.Conditions, of.Status.V1Beta2.Conditions) {
+	for _, c := range slices.Concat(object.Status.Conditions, object.Status.V1Beta2.Conditions) {
 		if c.Type == "Consolidatable" {
 			m.Consolidatable = new(c.Status == metav1.ConditionTrue) // Unknown is not a yes
 		}
@@ -182,37 +182,38 @@ func ownerOf(o metav1.Object) string {
 // pool is a MachineSet or a MachineDeployment.
 type pool struct {
 	disruption.Pool
-	of       *objects.Owner
+	object   *objects.Owner
 	template *objects.Template
 	ready    []*node // the Ready nodes of its Machines
 }
 
-func newPool(of *objects.Owner) pool {
-	n := &notes{of: of.Annotations}
-	p := pool{of: of, Pool: disruption.Pool{Key: keyOf(of), Kind: disruption.PoolKind(of.Kind), Replicas: objects.Replicas(of)}}
-	p.Scales = !has(of.Labels, topologyOwnedLabel) && !has(n.of, autoscalerMin) && !has(n.of, autoscalerMax) &&
-		!p.paused() && of.DeletionTimestamp == nil
+func newPool(object *objects.Owner) pool {
+	n := &notes{annotations: object.Annotations}
+	p := pool{object: object}
+	p.Key, p.Kind, p.Replicas = keyOf(object), disruption.PoolKind(object.Kind), objects.Replicas(object)
+	p.Scales = !has(object.Labels, topologyOwnedLabel) && !has(n.annotations, autoscalerMin) && !has(n.annotations, autoscalerMax) &&
+		!p.paused() && object.DeletionTimestamp == nil
 	p.ConsolidateAfter = value(n, "consolidate-after", span)
 	if budgets := value(n, "budgets", budget.Parse); budgets != nil {
 		p.Budgets = *budgets
 	}
-	p.Execute = isTrue(value(n, "execute", flag)) && !has(n.of, stoppedMark)
+	p.Execute = isTrue(value(n, "execute", flag)) && !has(n.annotations, stoppedMark)
 	p.Faults = n.faults
 	return p
 }
 
-func (p *pool) paused() bool { return p.of.Spec.Paused || objects.Paused(p.of) }
+func (p *pool) paused() bool { return p.object.Spec.Paused || objects.Paused(p.object) }
 
 // top reports whether no other owner controls p, so that its replicas say how many Machines there are.
 func (p *pool) top() bool {
-	return p.Kind == disruption.PoolMachineDeployment || objects.Controller(p.of).Kind == ""
+	return p.Kind == disruption.PoolMachineDeployment || objects.Controller(p.object).Kind == ""
 }
 
 // selectorOf returns the label selector of the hosts that a template chooses; nil: it is not valid.
 func selectorOf(t *objects.Template) *string {
-	of := t.Spec.Template.Spec.HostSelector
-	selector := k8slabels.SelectorFromSet(of.MatchLabels)
-	for _, e := range of.MatchExpressions {
+	choice := t.Spec.Template.Spec.HostSelector
+	selector := k8slabels.SelectorFromSet(choice.MatchLabels)
+	for _, e := range choice.MatchExpressions {
 		r, err := k8slabels.NewRequirement(e.Key, selection.Operator(strings.ToLower(e.Operator)), e.Values)
 		if err != nil {
 			return nil
@@ -236,7 +237,7 @@ func (p *pool) expect() {
 	delete(labels, corev1.LabelHostname)
 	delete(labels, "metal3.io/uuid")
 	p.NodeLabels = labels
-	all := slices.Clone(p.of.Spec.Template.Spec.Taints)
+	all := slices.Clone(p.object.Spec.Template.Spec.Taints)
 	for _, n := range p.ready {
 		all = append(all, n.Taints...)
 	}

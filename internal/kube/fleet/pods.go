@@ -26,13 +26,13 @@ type pod struct {
 	claims []string  // names of PersistentVolumeClaims
 }
 
-func (p *part) newPod(of *corev1.Pod) pod {
-	one := pod{Pod: PodOf(of), uid: of.UID}
-	if of.Status.StartTime != nil {
-		one.came = of.Status.StartTime.UTC()
+func (p *part) newPod(object *corev1.Pod) pod {
+	one := pod{Pod: PodOf(object), uid: object.UID}
+	if object.Status.StartTime != nil {
+		one.came = object.Status.StartTime.UTC()
 	}
 	if one.Cluster = p.Key; !one.Finished {
-		one.claims = claims(of.Name, of.Spec.Volumes)
+		one.claims = claims(object.Name, object.Spec.Volumes)
 	}
 	return one
 }
@@ -40,37 +40,37 @@ func (p *part) newPod(of *corev1.Pod) pod {
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost"
 
 // PodOf returns what plans know about a Pod, except its volumes.
-func PodOf(of *corev1.Pod) disruption.Pod {
-	p := disruption.Pod{Key: keyOf(of), Node: of.Spec.NodeName, Labels: of.Labels}
-	p.Terminating = of.DeletionTimestamp != nil
-	if owner := metav1.GetControllerOf(of); owner != nil {
+func PodOf(object *corev1.Pod) disruption.Pod {
+	p := disruption.Pod{Key: keyOf(object), Node: object.Spec.NodeName, Labels: object.Labels}
+	p.Terminating = object.DeletionTimestamp != nil
+	if owner := metav1.GetControllerOf(object); owner != nil {
 		p.Owner = owner.Kind + "/" + owner.Name
 		p.DaemonSet, p.Mirror = owner.Kind == "DaemonSet", owner.Kind == "Node"
 	}
-	p.Mirror = p.Mirror || has(of.Annotations, corev1.MirrorPodAnnotationKey)
-	p.Finished = of.Status.Phase == corev1.PodSucceeded || of.Status.Phase == corev1.PodFailed
-	for _, c := range of.Status.Conditions {
+	p.Mirror = p.Mirror || has(object.Annotations, corev1.MirrorPodAnnotationKey)
+	p.Finished = object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed
+	for _, c := range object.Status.Conditions {
 		p.Ready = p.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	}
 	if p.Finished {
 		return p // it needs nothing of a node any more
 	}
-	p.DoNotDisrupt = objects.Forbids(of)
-	if v, err := strconv.ParseInt(of.Annotations[deletionCost], 10, 32); err == nil {
+	p.DoNotDisrupt = objects.Forbids(object)
+	if v, err := strconv.ParseInt(object.Annotations[deletionCost], 10, 32); err == nil {
 		p.DeletionCost = new(int32(v))
 	}
-	needs(&p, of)
+	needs(&p, object)
 	return p
 }
 
 // needs fills in what the pod requires of a node.
-func needs(p *disruption.Pod, of *corev1.Pod) {
-	spec := &of.Spec
+func needs(p *disruption.Pod, object *corev1.Pod) {
+	spec := &object.Spec
 	if spec.Priority != nil {
 		p.Priority = *spec.Priority
 	}
 	// As the scheduler counts: a pod whose resize is not done yet has the larger of both sizes.
-	p.Requests = resources(helpers.PodRequests(of, helpers.PodResourcesOptions{UseStatusResources: true}))
+	p.Requests = resources(helpers.PodRequests(object, helpers.PodResourcesOptions{UseStatusResources: true}))
 	p.NodeSelector, p.Tolerations = spec.NodeSelector, spec.Tolerations
 	for _, c := range slices.Concat(spec.Containers, spec.InitContainers) {
 		for _, port := range c.Ports {
@@ -137,9 +137,9 @@ func claims(pod string, volumes []corev1.Volume) (names []string) {
 }
 
 // resources returns the amounts in the units of plans, rounded up as the scheduler does.
-func resources(of corev1.ResourceList) disruption.Resources {
-	all := make(disruption.Resources, len(of))
-	for name, q := range of {
+func resources(list corev1.ResourceList) disruption.Resources {
+	all := make(disruption.Resources, len(list))
+	for name, q := range list {
 		switch most := disruption.MostAmount; {
 		case q.CmpInt64(most) > 0 || name == corev1.ResourceCPU && q.CmpInt64(most/1000) > 0:
 			all[string(name)] = most
@@ -170,12 +170,12 @@ type claim struct {
 	alone  bool   // the volume can be on only one node at a time
 }
 
-func newClaim(of *corev1.PersistentVolumeClaim) claim {
-	c := claim{Key: keyOf(of)}
-	if of.Status.Phase == corev1.ClaimBound {
-		c.volume = of.Spec.VolumeName
+func newClaim(object *corev1.PersistentVolumeClaim) claim {
+	c := claim{Key: keyOf(object)}
+	if object.Status.Phase == corev1.ClaimBound {
+		c.volume = object.Spec.VolumeName
 	}
-	c.alone = !slices.ContainsFunc(of.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool {
+	c.alone = !slices.ContainsFunc(object.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool {
 		return m == corev1.ReadWriteMany || m == corev1.ReadOnlyMany
 	})
 	return c
@@ -188,13 +188,13 @@ type volume struct {
 	nodes  *corev1.NodeSelector // that can reach it; nil: all
 }
 
-func newVolume(of *corev1.PersistentVolume) volume {
-	v := volume{name: of.Name}
-	if of.Spec.CSI != nil {
-		v.driver = of.Spec.CSI.Driver
+func newVolume(object *corev1.PersistentVolume) volume {
+	v := volume{name: object.Name}
+	if object.Spec.CSI != nil {
+		v.driver = object.Spec.CSI.Driver
 	}
-	if of.Spec.NodeAffinity != nil {
-		v.nodes = of.Spec.NodeAffinity.Required
+	if object.Spec.NodeAffinity != nil {
+		v.nodes = object.Spec.NodeAffinity.Required
 	}
 	return v
 }
@@ -216,9 +216,9 @@ func (p *part) volumes(ctx context.Context, s *objects.Server) {
 		p.pods[i].attach(claims, volumes, users)
 	}
 	nodes := by(p.nodes, func(n *node) string { return n.Name })
-	objects.All(ctx, s, "CSINode", func(of *storagev1.CSINode) *node {
-		n := nodes[of.Name]
-		for _, d := range of.Spec.Drivers {
+	objects.All(ctx, s, "CSINode", func(object *storagev1.CSINode) *node {
+		n := nodes[object.Name]
+		for _, d := range object.Spec.Drivers {
 			if n != nil && d.Allocatable != nil && d.Allocatable.Count != nil {
 				n.Allocatable[disruption.VolumesOf+d.Name] = int64(*d.Allocatable.Count)
 			}
