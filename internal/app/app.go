@@ -1,9 +1,8 @@
-// Package app wires the throttle together and runs it: the only place that knows all the others. With several replicas
-// the servers run in all of them, and the decision in the one that holds the Lease.
+// Package app wires the throttle together and runs it. It alone knows all the other packages. Every replica runs the
+// servers; only the one that holds the Lease decides.
 //
-// Nothing is decided here, and nothing is done that another package could do: what the log
-// says of the decision is in internal/decisionlog, every metric in internal/metrics, what
-// hosts in the cluster ask for and are told in internal/clusterhosts.
+// It does nothing that another package could do: internal/decisionlog logs the decisions, internal/metrics has every
+// metric, internal/clusterhosts reads what BareMetalHosts ask for and tells them their answers.
 package app
 
 import (
@@ -35,30 +34,30 @@ import (
 
 // Options is what New needs. Config is required; everything else may be zero.
 type Options struct {
-	// Config was checked by config.Load. A listener whose address is empty, as no file can say it, is not opened.
+	// Config must come from config.Load. New opens no listener whose address is empty.
 	Config config.Config
-	// Warnings of config.Load; they are logged once and shown by /v1/status.
+	// Warnings of config.Load: App logs them once, and /v1/status shows them.
 	Warnings []string
-	// Reload is what Config was loaded from, for the hot reload of its file; nil: no reload.
+	// Reload says where Config came from, so that App can reload its file; nil: no reload.
 	Reload *config.Sources
 	Log    *slog.Logger   // nil: silent
 	Level  *slog.LevelVar // of Log, which LOG_LEVEL changes; nil: it stays as it is
-	// Version is shown by /v1/status and in the metrics.
+	// Version is what /v1/status and the metrics show.
 	Version string
-	// Transport replaces the network between us and Ironic, and with it all TLS settings; nil: the network.
+	// Transport replaces the network to Ironic, and with it all TLS settings; nil: the network.
 	Transport http.RoundTripper
-	// ClusterTransport does so for the network between us and the API server.
+	// ClusterTransport replaces the network to the Kubernetes API server in the same way.
 	ClusterTransport http.RoundTripper
-	// NoListeners opens no address: API and Gateway are then the only ways in.
+	// NoListeners: New opens no address. Requests then come in only through API and Gateway.
 	NoListeners bool
-	// Now is the clock that decisions go by; nil: time.Now. Poll interval and time-outs go by the real one.
+	// Now is the clock of the decision; nil: time.Now. The poll interval and the time-outs use the real clock.
 	Now func() time.Time
 
-	fleet state // replaces what reads the cluster for plans; nil: the cluster is read
+	readFleet readState // for plans; nil: App reads the cluster
 }
 
-// App is a throttle that is ready to run. Make one with New, then call Run once, also when it is not wanted any more:
-// Run closes what New has opened. All other methods are safe for concurrent use, from New on.
+// App is a throttle that is ready to run. Make one with New, then call Run exactly once: only Run closes what New has
+// opened. All other methods are safe for concurrent use, before and after Run too.
 type App struct {
 	log         *slog.Logger
 	level       *slog.LevelVar // nil: it never changes
@@ -71,19 +70,19 @@ type App struct {
 	listeners   listeners
 	reload      *config.Sources // nil: no reload
 	holds       *store.Keeper
-	nodes       *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
+	nodes       *inventory.Inventory // all nodes of Ironic, for the gateway
 	gateway     *gateway.Gateway     // nil: none
 	gatewayCert *httpserve.InUse
 	kubePart
 	operatorPart
 	accessPart
 
-	forcing sync.Mutex // held while force or what hosts ask for is put in force
+	forcing sync.Mutex // held while new settings, or new hold-offs that hosts ask for, take effect
 	force   atomic.Pointer[force]
 }
 
-// New builds everything and opens the listeners. Nothing runs yet and nothing is sent to Ironic or the API server, so
-// that one that is away is no error. An error names the setting, file or address that is wrong.
+// New builds everything and opens the listeners. It starts nothing and sends nothing, so Ironic and the Kubernetes API
+// server may be down. An error names the setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{log: o.Log, level: o.Level, version: o.Version, now: o.Now, reload: o.Reload}
 	if a.log == nil {
@@ -102,7 +101,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.client, err = ironic.NewClient(a.toIronic(o, a.log)); err != nil {
 		return nil, err
 	}
-	var place store.Store // of the holds; nil: none
+	var place store.Store // where the holds are saved; nil: nowhere
 	switch {
 	case a.holdMap != nil:
 		place = a.holdMap
@@ -120,7 +119,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.newPoller(o.Config, m); err != nil {
 		return nil, err
 	}
-	plans, err := a.newPlanner(o.fleet)
+	plans, err := a.newPlanner(o.readFleet)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +129,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	return a, a.listen(ctx)
 }
 
-// newDecision makes the Controller.
+// newDecision makes the Controller, and the inventory of nodes.
 func (a *App) newDecision(o Options) error {
 	decision, err := admissionConfig(o.Config, nil)
 	if err != nil {
@@ -142,7 +141,7 @@ func (a *App) newDecision(o Options) error {
 		a.holds.Changed()
 	}
 	decision.Leading = a.mayStart
-	a.begun.Store(a.elector == nil) // who polls nothing yet lets nobody start
+	a.begun.Store(a.elector == nil) // without a Lease, the Controller itself says no until it has seen Ironic
 	if a.hosts != nil {
 		decision.Hosts = a.hosts
 	}
@@ -159,7 +158,7 @@ func (a *App) newDecision(o Options) error {
 	return err
 }
 
-// newPoller makes what reads Ironic.
+// newPoller makes the Poller, which reads Ironic.
 func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 	view := &polledView{Controller: a.controller, app: a, metrics: m}
 	a.poller, err = ironic.NewPoller(a.client, view, ironic.PollerOptions{
@@ -171,16 +170,15 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 	return nil
 }
 
-// polledView is the Controller as the Poller sees it: with a clock held to each poll, and
-// with everybody else who goes by polls. Only the Poller's goroutine uses it.
+// polledView passes each poll on to the Controller, the metrics and the inventory. Only the Poller's goroutine uses it.
 type polledView struct {
 	*admission.Controller
 	app     *App
 	metrics *metrics.Metrics
-	begun   time.Time // of the last poll
+	begun   time.Time // when the last poll began
 }
 
-// Whole implements ironic.View. It is asked at the begin of each poll.
+// Whole implements ironic.View. The Poller calls it when a poll begins.
 func (v *polledView) Whole(now time.Time) bool {
 	v.begun = now
 	return v.Controller.Whole(now)
@@ -190,7 +188,7 @@ func (v *polledView) Whole(now time.Time) bool {
 func (v *polledView) Observe(now time.Time, o ironic.Observation) {
 	v.metrics.Polled(true, now.Sub(v.begun))
 	v.Controller.Observe(now, o)
-	if v.app.gateway != nil { // it alone goes by states that are kept
+	if v.app.gateway != nil { // only its capacity lists use the provision states of the inventory
 		v.app.nodes.Observe(now, o)
 	}
 }
@@ -201,7 +199,7 @@ func (v *polledView) PollFailed(now time.Time, err error) {
 	v.Controller.PollFailed(now, err)
 }
 
-// newServer makes the API and health, and lets m read everything.
+// newServer makes the server of the API, health and metrics, and connects m to what it measures.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
 		Decider: a.decider(), Complete: a.complete, Now: a.now, Log: a.log,
@@ -238,23 +236,23 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	return nil
 }
 
-// complete adds to the decision's status what only App knows.
+// complete adds what only App knows to the status of the Controller.
 func (a *App) complete(s *api.Status) {
 	s.Version, s.Settings, s.Cluster = a.version, a.force.Load().settings, a.showCluster()
 	if url := a.finder.URL(); url != "" {
 		s.Settings = maps.Clone(s.Settings)
-		s.Settings["ironicEndpoint"] = url // where Ironic was found
+		s.Settings["ironicEndpoint"] = url // where the finder found Ironic
 	}
 	s.Warnings = slices.Concat(s.Warnings, a.force.Load().warnings, a.presentWarnings(s.Cluster))
 }
 
-// decision is what servers and gateway ask.
+// decision is what the server and the gateway ask.
 type decision interface {
 	server.Decider
 	gateway.Decider
 }
 
-// decider is the Controller, or what tells hosts its answers too.
+// decider returns the Controller. With a cluster, it also tells BareMetalHosts their answers.
 func (a *App) decider() decision {
 	if a.hosts == nil {
 		return a.controller
@@ -262,23 +260,22 @@ func (a *App) decider() decision {
 	return clusterhosts.Told{Controller: a.controller, Hosts: a.hosts}
 }
 
-// pollTimeout bounds a whole poll: a minute, or what the settings give a slow Ironic.
+// pollTimeout bounds a whole poll: MAX_STALE, but a minute and two requests at least.
 func pollTimeout(c config.Config) time.Duration {
 	return max(time.Minute, c.View.MaxStale, 2*ironicTimeout)
 }
 
-// Run decides, serves and watches the config file until ctx ends or one of these fails. Then all of them end, the
-// servers first: what is asked already is still answered, and saved, and the Lease is ours until then. It returns
-// within 5 s of the end of ctx, or 10 with a cluster: nil, or what went wrong, with the names of the parts, also of
-// those that have not ended.
+// Run decides, serves and watches the config file until ctx ends or one of these fails. Then it ends them all, the
+// servers first: they answer open requests, and the holds are saved, while this replica still has the Lease. It returns
+// within 5 s of the end of ctx, or 10 s with a cluster. An error names the parts that failed or have not ended.
 func (a *App) Run(ctx context.Context) error {
 	a.tellStart()
 	within := 4900 * time.Millisecond // the servers take up to 4.5 s
 	if a.cluster != nil {
-		within += 5 * time.Second // for the term, the label and the Lease
+		within += 5 * time.Second // to end the term, the label and the Lease
 	}
 	parts := []part{
-		{"config watch", a.watch, true}, // also of a process that stands by: the mode is its off-switch
+		{"config watch", a.watch, true}, // in standby too: mode observe switches that replica off as well
 		{"decision", a.decide, true},
 	}
 	if a.finder != nil {
@@ -298,8 +295,8 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// API is the handler of /v1 and the page.
+// API returns the handler of /v1 and the page.
 func (a *App) API() http.Handler { return a.server.API() }
 
-// Status is what GET /v1/status shows now.
+// Status returns what GET /v1/status shows now.
 func (a *App) Status() api.Status { return a.server.Status() }

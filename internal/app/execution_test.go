@@ -53,7 +53,7 @@ func TestWhoeverIsOnDutySeesWhatIsBeingCarriedOut(t *testing.T) {
 	cluster := inCluster(t, server)
 	play(t, func(o *Options, fake *fakeironic.Server) {
 		cluster(o, fake)
-		o.Config.Disruption.Mode, o.fleet, o.ClusterTransport = config.DisruptionExecute, fleetOf, begunWork{server}
+		o.Config.Disruption.Mode, o.readFleet, o.ClusterTransport = config.DisruptionExecute, fleetOf, begunWork{server}
 	}, func(s *stage) {
 		s.pass(90 * time.Second)
 		w := s.get("/v1/plan")

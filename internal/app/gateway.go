@@ -9,13 +9,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// newGateway builds the gateway where one is wanted.
+// newGateway makes the gateway, if the settings give it an address.
 func (a *App) newGateway(o Options) (err error) {
 	c := o.Config.Gateway
 	if c.Listen == "" {
 		return nil
 	}
-	settings := a.toIronic(o, slog.New(slog.DiscardHandler)) // the client says what there is to say
+	settings := a.toIronic(o, slog.New(slog.DiscardHandler)) // the throttle's own client logs the same
 	base, err := settings.Base()
 	if err != nil {
 		return err
@@ -32,17 +32,17 @@ func (a *App) newGateway(o Options) (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
-		Timeout: 2 * time.Minute, MaxBody: 64 << 20, SpoolLimit: 1 << 30, // bytes of gated requests: of one, of all
+		Timeout: 2 * time.Minute, MaxBody: 64 << 20, SpoolLimit: 1 << 30, // bytes of one body, of all bodies on disk
 		ListMaxAge: o.Config.View.ListMaxAge, Nodes: a.nodes, Observe: a.observes,
 		Now: a.now, Log: a.log,
 	})
 	return err
 }
 
-// Gateway is nil without GATEWAY_LISTEN_ADDRESS.
+// Gateway returns the gateway; nil without IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS.
 func (a *App) Gateway() *gateway.Gateway { return a.gateway }
 
-// serveGateway is the part that runs it.
+// serveGateway runs the gateway until ctx ends.
 func (a *App) serveGateway(ctx context.Context) error {
 	if a.listeners.gateway == nil {
 		<-ctx.Done()

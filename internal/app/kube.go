@@ -18,29 +18,30 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// kubePart is what App has to do with the cluster; all of it is nil without one.
+// kubePart is what App needs for the cluster. Without a cluster all pointers are nil.
 type kubePart struct {
 	cluster   *kube.Cluster
-	identity  string // the name of our pod, else that of the machine
+	identity  string // the name of our pod, or of the machine
 	directory *hosts.Directory
 	hosts     *clusterhosts.Hosts
 	elector   *lead.Elector          // nil: the only replica
 	label     *lead.Label            // of our pod; nil without elector
 	holdMap   *kube.ConfigMap        // nil: the holds are not in a ConfigMap
-	clusters  *kube.Clusters         // that hosts are nodes of; nil: nothing is planned
-	execution *execute.Runner        // nil: no plan is carried out
-	begun     atomic.Bool            // this process decides, as far as its Lease goes
-	waits     atomic.Pointer[string] // why a term cannot begin
+	clusters  *kube.Clusters         // the clients of the workload clusters; nil: nothing is planned
+	execution *execute.Runner        // nil: nothing carries plans out
+	begun     atomic.Bool            // this process may decide while it has the Lease, if there is one
+	waits     atomic.Pointer[string] // why the term cannot begin yet; nil: nothing is wrong
 }
 
-// newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
+// newKube makes what App needs for the cluster, if the settings want one. It sends nothing to the cluster yet.
 func (a *App) newKube(o Options) (err error) {
 	c := o.Config.Kubernetes
 	if !c.On {
 		return nil
 	}
-	a.cluster, err = kube.Connect(kube.Options{Kubeconfig: c.Kubeconfig, Namespace: c.Namespace, Version: a.version, Log: a.log, Transport: o.ClusterTransport})
-	if err != nil {
+	if a.cluster, err = kube.Connect(kube.Options{
+		Kubeconfig: c.Kubeconfig, Namespace: c.Namespace, Version: a.version, Log: a.log, Transport: o.ClusterTransport,
+	}); err != nil {
 		return err
 	}
 	if a.identity = c.Identity; a.identity == "" {
@@ -78,7 +79,7 @@ func (a *App) newKube(o Options) (err error) {
 	}
 	a.label = &lead.Label{
 		Client: a.cluster.Client, Namespace: a.cluster.Namespace, Pod: a.identity, Log: a.log,
-		// In mode observe all replicas have it: nothing is refused, whoever leads.
+		// In mode observe every replica has the label, because none of them refuses anything.
 		Leading: func() bool { return a.observes() || a.mayStart() },
 		Former: func() string {
 			if a.observes() {
@@ -90,7 +91,7 @@ func (a *App) newKube(o Options) (err error) {
 	return nil
 }
 
-// observes reports whether nothing is refused now, whoever leads.
+// observes reports whether the mode is observe: nothing is refused, whoever leads.
 func (a *App) observes() bool { return a.force.Load().config.Mode == config.Observe }
 
 // mayStart reports whether this process may say yes.
@@ -98,7 +99,7 @@ func (a *App) mayStart() bool {
 	return a.begun.Load() && (a.elector == nil || a.elector.Leading())
 }
 
-// standby tells why this process does not decide, or did not a moment ago.
+// standby says why this process does not decide, or why it did not when the caller asked mayStart.
 func (a *App) standby() string {
 	if a.elector != nil {
 		if s := a.elector.Status(); !s.Leading {
@@ -114,12 +115,12 @@ func (a *App) standby() string {
 	return "the holds of failed hosts are being read"
 }
 
-// couldLead reports whether this process stands by and could take over, and its Services would find it then.
+// couldLead reports whether this process stands by and could take over, so that the Services would find it.
 func (a *App) couldLead() bool {
 	return a.elector != nil && a.elector.CouldLead() && a.label.Fault() == nil
 }
 
-// showCluster is what the status tells of the cluster; nil without one.
+// showCluster returns what the status shows of the cluster; nil without one.
 func (a *App) showCluster() *api.Cluster {
 	if a.cluster == nil {
 		return nil
@@ -138,12 +139,12 @@ func (a *App) showCluster() *api.Cluster {
 	return &c
 }
 
-// presentWarnings are those that come and go with time. Their times are such that stay, so that a status in which nothing
-// changes stays the same.
+// presentWarnings returns the warnings that come and go. They name when a fault began, and never its age: so the status
+// stays the same while nothing changes.
 func (a *App) presentWarnings(c *api.Cluster) []string {
 	out := []string{a.finder.Fault(), a.holds.Fault(), a.api.cert.Fault(), a.metrics.cert.Fault(), a.gatewayCert.Fault()}
 	if c != nil && c.LastError != "" {
-		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s",
+		out = append(out, fmt.Sprintf("the watch of BareMetalHosts is broken, so they are shown as of %s: %s",
 			api.Instant(*c.BrokenSince), c.LastError))
 	}
 	if o := a.others.Load(); o != nil {
@@ -151,14 +152,15 @@ func (a *App) presentWarnings(c *api.Cluster) []string {
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Fault != nil {
-			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Fault))
+			lease := a.force.Load().config.Kubernetes.Leader.LeaseName
+			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", lease, s.Fault))
 		}
 		if fault := a.label.Fault(); fault != nil {
 			out = append(out, "Services may not find the leader: "+fault.Error())
 		}
 	}
 	if !a.mayStart() && a.observes() {
-		out = append(out, "this throttle does not decide, and lets everything pass, for its mode is observe: "+a.standby())
+		out = append(out, "this throttle does not decide, and lets everything pass because its mode is observe: "+a.standby())
 	} else if why := a.waits.Load(); why != nil {
 		out = append(out, *why)
 	}
@@ -168,7 +170,7 @@ func (a *App) presentWarnings(c *api.Cluster) []string {
 	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
 }
 
-// runAnnotations puts the hold-offs that hosts ask for over the settings in force, until ctx ends.
+// runAnnotations applies the hold-offs that BareMetalHosts ask for, each time they change, until ctx ends.
 func (a *App) runAnnotations(ctx context.Context) error {
 	for {
 		select {
@@ -178,13 +180,13 @@ func (a *App) runAnnotations(ctx context.Context) error {
 		}
 		a.forcing.Lock()
 		if err := a.reconfigure(a.force.Load().config); err != nil { // each value was checked
-			a.log.Error("hold-offs of single hosts cannot be put in force", "error", err)
+			a.log.Error("cannot apply the hold-offs that BareMetalHosts ask for", "error", err)
 		}
 		a.forcing.Unlock()
 	}
 }
 
-// reconfigure lets the decision go by c, and by what hosts ask for.
+// reconfigure gives the Controller the settings c, and the hold-offs that BareMetalHosts ask for.
 func (a *App) reconfigure(c config.Config) error {
 	to, err := admissionConfig(c, a.hosts)
 	if err != nil {

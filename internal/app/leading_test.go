@@ -87,7 +87,7 @@ func TestObserveNeedsNoAPIServer(t *testing.T) {
 		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "observe") || !strings.Contains(text, "no replica leads") {
 			t.Errorf("readyz: %d %s", code, text)
 		}
-		s.warns("this throttle does not decide, and lets everything pass, for its mode is observe: no replica leads")
+		s.warns("this throttle does not decide, and lets everything pass because its mode is observe: no replica leads")
 		server.set(server.away, "", false)
 		server.set(server.refused, "configmaps", true)
 		s.pass(2 * time.Minute)

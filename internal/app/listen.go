@@ -13,20 +13,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 )
 
-// listeners are open; those without an address are nil.
+// listeners holds the open listeners; one without an address is nil.
 type listeners struct {
 	server.Listeners
 	gateway net.Listener
 }
 
-// entrance is one listener: what the log calls it, the setting of its address, and how it is reached from here.
+// entrance is one listener: its name in the log, the setting of its address, and that address.
 type entrance struct {
 	name, setting, address string
 	at                     *net.Listener
 	cert                   *httpserve.InUse // nil: plain HTTP
 }
 
-// entrances are all that there can be.
+// entrances returns all listeners that there can be, open or not.
 func (a *App) entrances() []entrance {
 	c, l := a.force.Load().config, &a.listeners
 	return []entrance{
@@ -38,7 +38,7 @@ func (a *App) entrances() []entrance {
 	}
 }
 
-// listen opens every listener that has an address, or none.
+// listen opens every listener that has an address. After an error none is open.
 func (a *App) listen(ctx context.Context) error {
 	var errs []error
 	for _, e := range a.entrances() {
@@ -48,7 +48,7 @@ func (a *App) listen(ctx context.Context) error {
 		var open net.ListenConfig
 		opened, err := open.Listen(ctx, "tcp", e.address)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s=%q: cannot be listened on: %w", e.setting, e.address, err))
+			errs = append(errs, fmt.Errorf("%s=%q: cannot listen there: %w", e.setting, e.address, err))
 			continue
 		}
 		*e.at = opened
@@ -63,8 +63,8 @@ func (a *App) listen(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Addresses are the URLs by which this machine reaches what is served: api (and the page), local (the same, for
-// everybody here), health, metrics, and gateway (what BMO's IRONIC_ENDPOINT may name, less /v1).
+// Addresses returns the URLs by which this machine reaches the open listeners: api (with the page), local (the same,
+// without access control), health, metrics, and gateway (with /v1 behind it, a value for BMO's IRONIC_ENDPOINT).
 func (a *App) Addresses() map[string]string {
 	all := map[string]string{}
 	for _, e := range a.entrances() {
@@ -75,7 +75,7 @@ func (a *App) Addresses() map[string]string {
 	return all
 }
 
-// url is how to reach e from this machine; it is open.
+// url returns the URL by which this machine reaches e, which must be open.
 func (e entrance) url() string {
 	host, port, err := net.SplitHostPort((*e.at).Addr().String())
 	if err != nil {
@@ -90,16 +90,16 @@ func (e entrance) url() string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// accessPart keeps what stands in front of the API and of /metrics.
+// accessPart guards the API and /metrics.
 type accessPart struct{ api, metrics door }
 
-// door is what stands in front of a listener; the zero value is an open door.
+// door guards one listener. The zero value lets everybody in.
 type door struct {
 	cert   *httpserve.InUse // nil: plain HTTP
 	access server.Access    // nil: everybody may do everything
 }
 
-// newAccess reads certificates and makes the check of who asks, where c wants them.
+// newAccess reads the certificates and makes the check of callers, for the listeners for which c wants them.
 func (a *App) newAccess(c config.Config) (err error) {
 	asksAPI, asksMetrics := c.Guarded(), c.MetricsGuarded()
 	if a.api.cert, err = a.certificates("API", c.CertDirFor(c.Listen.API, asksAPI), c.Access).Open(); err != nil {
@@ -112,7 +112,7 @@ func (a *App) newAccess(c config.Config) (err error) {
 	case !asksAPI && !asksMetrics:
 		return nil
 	case a.cluster == nil:
-		return errors.New("access: a cluster is asked who may use the API, so set IRONIC_THROTTLE_KUBERNETES=on")
+		return errors.New("access: only a cluster can say who may use the API, so set IRONIC_THROTTLE_KUBERNETES=on")
 	}
 	checker := kube.NewChecker(a.cluster.Client, a.log)
 	if asksAPI {
@@ -124,7 +124,7 @@ func (a *App) newAccess(c config.Config) (err error) {
 	return nil
 }
 
-// certificates are those of a listener.
+// certificates returns the certificates of one listener, whose name the log shows.
 func (a *App) certificates(name, dir string, c config.Access) httpserve.Certificates {
 	conf := &tls.Config{MinVersion: c.MinVersion(), CipherSuites: c.CipherSuites(), NextProtos: []string{"http/1.1"}}
 	return httpserve.Certificates{Name: name, Dir: dir, TLS: conf, Log: a.log, Now: a.now}

@@ -17,10 +17,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// othersEvery is how often the settings of BMO and Cluster API are read.
+// othersEvery is the time from one read of the settings of BMO and Cluster API to the next.
 const othersEvery = time.Minute
 
-// operatorPart is what App has to do with the settings of others in the cluster, and the place of Ironic; empty without one.
+// operatorPart reads the settings of BMO and Cluster API, and finds Ironic. It is empty without a cluster.
 type operatorPart struct {
 	bmo    kube.BMO
 	finder *kube.Finder // nil: IRONIC_ENDPOINT says where Ironic is
@@ -28,14 +28,14 @@ type operatorPart struct {
 	others atomic.Pointer[others] // nil: not read yet
 }
 
-// others is what was last read of BMO's Deployment and of MachineHealthChecks. It is not changed any more.
+// others is what App last read of BMO's Deployment and of MachineHealthChecks. It is immutable.
 type others struct {
 	operator    api.Operator
 	bmo, checks []string // warnings
 }
 
-// newOperator finds out how to read BMO's Deployment and, where IRONIC_ENDPOINT is not set, how Ironic is found. Nothing is
-// sent yet. Credentials and authority that are mounted go before those of BMO.
+// newOperator makes the reader of BMO's Deployment and, without IRONIC_ENDPOINT, the finder of Ironic. It sends nothing
+// yet. Mounted credentials and a mounted CA certificate go before those of BMO.
 func (a *App) newOperator(c config.Config) {
 	a.bmo = kube.BMO{
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
@@ -55,7 +55,8 @@ func (a *App) newOperator(c config.Config) {
 	}
 }
 
-// runOthers compares settings of BMO and of Cluster API with the limit, every minute until ctx ends. Each warning is told once.
+// runOthers compares the settings of BMO and Cluster API with the limit, every minute until ctx ends. The warner tells
+// each warning once.
 func (a *App) runOthers(ctx context.Context) error {
 	tick := time.NewTicker(othersEvery)
 	defer tick.Stop()
@@ -70,8 +71,8 @@ func (a *App) runOthers(ctx context.Context) error {
 			unread, last.checks = "", nil
 		case err.Error() != unread:
 			unread = err.Error()
-			a.log.Info("MachineHealthChecks of Cluster API cannot be read (component kubernetes gives the right), so the throttle does not warn of those that "+
-				"remove Machines whose hosts wait: tried again", "error", err)
+			a.log.Info("MachineHealthChecks of Cluster API cannot be read (component kubernetes gives the right), so the throttle "+
+				"does not warn of those that remove Machines whose hosts wait: trying again every minute", "error", err)
 		}
 		for _, w := range checks {
 			last.checks = append(last.checks, w.Text)
@@ -87,19 +88,19 @@ func (a *App) runOthers(ctx context.Context) error {
 	}
 }
 
-// lookAtBMO reads BMO's workers and limit. What cannot be read is as it was.
+// lookAtBMO reads BMO's workers and limit. If it cannot, last keeps what it had, and the error.
 func (a *App) lookAtBMO(ctx context.Context, last *others) {
 	read, on, err := a.bmo.Workers(ctx)
 	if err != nil {
 		if last.operator.LastError == "" && ctx.Err() == nil {
-			a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
+			a.log.Warn("how many workers BMO has cannot be read, so nothing compares them with the limit: trying again every minute",
 				"error", err)
 		}
 		last.operator.LastError = err.Error()
 		return
 	}
 	c := a.force.Load().config
-	limit, workers, from := c.Limits.Total, c.BMOConcurrency, "" // what was set by hand wins
+	limit, workers, from := c.Limits.Total, c.BMOConcurrency, "" // a BMO_CONCURRENCY that is set wins
 	if workers == 0 {
 		workers, from = read.Workers, fmt.Sprintf(" (BMO's Deployment %s, %s)", read.Deployment, read.WorkersFrom)
 	}
@@ -112,15 +113,17 @@ func (a *App) lookAtBMO(ctx context.Context, last *others) {
 		}
 	}
 	if c.Gateway.Listen != "" && read.Limit > 0 && read.Limit != limit {
-		last.bmo = append(last.bmo, fmt.Sprintf("PROVISIONING_LIMIT of BMO's Deployment %s is %d, and the limit is %d: set it to %[3]d too, "+
-			"so that hosts that wait are shown as delayed, and ask every one to two minutes", read.Deployment, read.Limit, limit))
+		last.bmo = append(last.bmo, fmt.Sprintf("PROVISIONING_LIMIT of BMO's Deployment %s is %d, and the limit is %d: "+
+			"set it to %[3]d too, so that BMO shows hosts that wait as delayed, and asks every one to two minutes",
+			read.Deployment, read.Limit, limit))
 	}
 }
 
-// mostWaits bounds the hosts that are looked at for MachineHealthChecks. Those behind them wait no shorter.
+// mostWaits bounds the hosts of each pool that machinesWaiting looks at. Those behind them wait at least as long.
 const mostWaits = 5000
 
-// machinesWaiting are the Metal3Machines whose hosts wait for a slot, and how long in all: nine of ten not longer.
+// machinesWaiting returns the Metal3Machines whose hosts wait for a slot, and how long each waits in all. Nine of ten
+// wait no longer than that.
 func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
 	all := map[capi.Machine]time.Duration{}
 	for _, pool := range a.controller.QueueOf(a.now(), api.QueueQuery{Limit: mostWaits}).Pools {
@@ -134,8 +137,8 @@ func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
 			if queued.AtMostSeconds != nil {
 				seconds += *queued.AtMostSeconds
 			}
-			of := capi.Machine{Namespace: host.Tenant, Name: host.Machine}
-			all[of] = max(all[of], time.Duration(seconds*float64(time.Second)))
+			machine := capi.Machine{Namespace: host.Tenant, Name: host.Machine}
+			all[machine] = max(all[machine], time.Duration(seconds*float64(time.Second)))
 		}
 	}
 	return all

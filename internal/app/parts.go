@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// part is something that runs until its context ends. One that ends without error before that is done with its work.
+// part runs until its context ends, or until its work is done.
 type part struct {
 	name string
 	run  func(context.Context) error
-	last bool // others need it for their end
+	last bool // the others need it until they have ended
 }
 
-// runParts runs parts until ctx ends or one of them fails, then ends them, the last ones when the others have ended.
-// It waits for that no longer than within, for nothing bounds what a disk takes. The error names each that went wrong.
+// runParts runs parts until ctx ends or one of them fails. Then it ends them, the last ones when the others have ended.
+// It waits no longer than within, because a disk may hang. The error names each part that failed or has not ended.
 func runParts(ctx context.Context, within time.Duration, parts ...part) error {
 	first, end := context.WithCancel(ctx)
 	defer end()
@@ -29,7 +29,7 @@ func runParts(ctx context.Context, within time.Duration, parts ...part) error {
 		err  error
 	}
 	ended := make(chan result, len(parts))
-	left := map[string]bool{} // those that have not ended: whether they are of the last
+	left := map[string]bool{} // the last of each part that has not ended
 	for _, p := range parts {
 		ctx := first
 		if left[p.name] = p.last; p.last {

@@ -16,12 +16,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// state reads the clusters for a plan.
-type state = func(context.Context) (disruption.State, error)
+// readState reads the clusters for a plan.
+type readState = func(context.Context) (disruption.State, error)
 
-// newPlanner makes what answers GET /v1/plan; nil where nothing is planned. read replaces what reads the
-// clusters; nil: they are read.
-func (a *App) newPlanner(read state) (server.Planner, error) {
+// newPlanner makes what answers GET /v1/plan, and what carries plans out. It returns nil if the settings plan nothing.
+// A nil read stands for a read of the clusters.
+func (a *App) newPlanner(read readState) (server.Planner, error) {
 	c := a.force.Load().config
 	if !c.Disruption.On() {
 		return nil, nil //nolint:nilnil // nothing is planned, which is no error
@@ -31,7 +31,7 @@ func (a *App) newPlanner(read state) (server.Planner, error) {
 	}
 	if read == nil {
 		if a.cluster == nil {
-			return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: a cluster must be known (IRONIC_THROTTLE_KUBERNETES=on)")
+			return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: plans need a cluster (IRONIC_THROTTLE_KUBERNETES=on)")
 		}
 		read = fleet.New(fleet.Options{Client: a.clusters.Client, Namespaces: c.Kubernetes.Watch, Now: a.now}).Read
 	}
@@ -57,7 +57,7 @@ func (a *App) heldUp() string {
 	return facts.Hold()
 }
 
-// running is the planned work that is being carried out; nil: none is.
+// running returns the planned work that the throttle carries out now; nil: none.
 func (a *App) running() *api.PlanRunning {
 	if a.execution == nil {
 		return nil
@@ -65,18 +65,18 @@ func (a *App) running() *api.PlanRunning {
 	return a.execution.Running()
 }
 
-// plannerConfig is how plans are made.
+// plannerConfig returns the planner's settings from c.
 func plannerConfig(c config.Disruption) disruption.Config {
 	own := disruption.Default()
 	own.ConsolidateAfter, own.Execute = c.ConsolidateAfter, c.Mode == config.DisruptionExecute
-	own.Budgets, _ = budget.Parse(c.Budgets) // it was checked
+	own.Budgets, _ = budget.Parse(c.Budgets) // config.Load has checked it
 	if c.Tariff > 0 {
 		own.TariffPerKWh = &c.Tariff
 	}
 	return own
 }
 
-// throttleFacts is what plans have to know of the decision.
+// throttleFacts returns what plans need to know about the slots, the queue and the holds.
 func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 	d := a.controller
 	view := d.View(now)

@@ -34,7 +34,7 @@ func (s *stage) get(path string) *httptest.ResponseRecorder {
 
 func planning(change func(*config.Config)) func(*Options, *fakeironic.Server) {
 	return func(o *Options, _ *fakeironic.Server) {
-		o.Config.Disruption.Mode, o.fleet = "plan", fleetOf
+		o.Config.Disruption.Mode, o.readFleet = "plan", fleetOf
 		if change != nil {
 			change(&o.Config)
 		}
@@ -71,7 +71,7 @@ func TestPlansGoByTheSettingsInForce(t *testing.T) {
 	file, fromFile := fileOf(t, begin)
 	play(t, func(o *Options, fake *fakeironic.Server) {
 		fromFile(o, fake)
-		o.fleet, o.Config.Kubernetes.On = fleetOf, false
+		o.readFleet, o.Config.Kubernetes.On = fleetOf, false
 	}, func(s *stage) {
 		next := begin + "disruptionConsolidateAfter: 30m\ndisruptionTariff: 0.5\n" +
 			`disruptionBudgets: '[{"nodes":"0","schedule":"@daily","duration":"8h","reasons":["Drifted"]}]'` + "\n"

@@ -10,10 +10,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
-// force is what is in force: an immutable value, replaced by each reload.
+// force is the settings in force. It is immutable; each reload replaces it.
 type force struct {
 	config   config.Config
-	settings map[string]string // effective, without secrets
+	settings map[string]string // the effective values, without secrets
 	warnings []string
 }
 
@@ -28,7 +28,7 @@ func (f *force) tell(log *slog.Logger) {
 	}
 }
 
-// tellStart logs once what is in force beside the defaults, and where we can be reached.
+// tellStart logs the settings that are not defaults, the warnings and the open listeners.
 func (a *App) tellStart() {
 	f, usual := a.force.Load(), config.Default().Effective()
 	attrs := []any{"version", a.version}
@@ -39,20 +39,20 @@ func (a *App) tellStart() {
 	}
 	a.log.Info("settings in force that are not defaults", attrs...)
 	f.tell(a.log)
-	attrs = nil // where each is from here, and what it is bound to, which may be open to others
+	attrs = nil // the URL for this machine, and the bound address, which shows who else may reach it
 	for _, e := range a.entrances() {
 		if *e.at != nil {
 			attrs = append(attrs, e.name, e.url(), e.name+"Address", (*e.at).Addr().String())
 		}
 	}
 	a.log.Info("listening", attrs...)
-	if few := httpserve.Descriptors(); httpserve.ConnsWithin(few) < httpserve.MaxConns {
+	if descriptors := httpserve.Descriptors(); httpserve.ConnsWithin(descriptors) < httpserve.MaxConns {
 		a.log.Warn("few descriptors (ulimit -n): listeners take fewer connections",
-			"descriptors", few, "connections", httpserve.ConnsWithin(few))
+			"descriptors", descriptors, "connections", httpserve.ConnsWithin(descriptors))
 	}
 }
 
-// watch applies each change of the config file; without one it returns at once.
+// watch applies each change of the config file until ctx ends. Without a file it returns at once.
 func (a *App) watch(ctx context.Context) error {
 	if a.reload != nil {
 		config.Watch(ctx, a.force.Load().config, *a.reload, a.apply)
@@ -60,8 +60,7 @@ func (a *App) watch(ctx context.Context) error {
 	return nil
 }
 
-// apply puts a change of the config file in force, or says why it cannot be. A
-// broken file changes nothing but the warnings.
+// apply puts a changed config file in force, or logs why it cannot. A broken file changes only the warnings.
 func (a *App) apply(c config.Config, warnings []string, err error) {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
@@ -76,7 +75,7 @@ func (a *App) apply(c config.Config, warnings []string, err error) {
 		return
 	}
 	if a.level != nil {
-		_ = a.level.UnmarshalText([]byte(c.Log.Level)) // it was checked
+		_ = a.level.UnmarshalText([]byte(c.Log.Level)) // config.Load has checked it
 	}
 	a.poller.Pace(c.View.PollInterval, pollTimeout(c))
 	next := newForce(c, warnings)

@@ -17,8 +17,8 @@ import (
 // ironicTimeout bounds one request to Ironic.
 const ironicTimeout = 30 * time.Second
 
-// toIronic says how Ironic is reached, and where, unless the cluster says that. Defaults were filled in by
-// internal/config, so an empty path stays empty.
+// toIronic returns where Ironic is, unless a finder looks for it, and how to reach it. config.Load has filled the
+// defaults in, so an empty path means that there is no file.
 func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 	c := o.Config.Ironic
 	s := ironic.Settings{
@@ -35,12 +35,12 @@ func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 		Log:                  log,
 	}
 	if a.finder != nil {
-		s.Endpoint, s.Locate = "http://ironic", a.finder.Access // what the URL says counts nowhere
+		s.Endpoint, s.Locate = "http://ironic", a.finder.Access // Locate replaces the URL
 	}
 	return s
 }
 
-// admissionConfig is what the decision needs of c; hosts may have hold-offs of their own, nil: none has.
+// admissionConfig returns the settings of the Controller. hosts may ask for their own hold-offs; nil: none does.
 func admissionConfig(c config.Config, hosts *clusterhosts.Hosts) (admission.Config, error) {
 	holds, quota, err := holdoffConfig(c.Holdoff, hosts)
 	return admission.Config{
@@ -54,10 +54,10 @@ func admissionConfig(c config.Config, hosts *clusterhosts.Hosts) (admission.Conf
 	}, err
 }
 
-// slotsConfig is what the slots need of c.
+// slotsConfig returns the settings of the ledger of slots.
 func slotsConfig(c config.Config) slots.Config {
 	l := c.Limits
-	media, _ := strconv.Atoi(l.VirtualMedia) // or it is a word
+	media, _ := strconv.Atoi(l.VirtualMedia) // 0 for a word
 	return slots.Config{
 		Limits: slots.Limits{
 			Total: l.Total, Groups: l.Pools, VirtualMedia: media, ExemptVirtualMedia: l.VirtualMedia == config.MediaExempt,
@@ -69,26 +69,26 @@ func slotsConfig(c config.Config) slots.Config {
 	}
 }
 
-// breakers are what circuit breakers watch; nil when they are off.
+// breakers returns the settings of the circuit breakers; nil: they are off.
 func breakers(b config.Breaker) *admission.Breakers {
 	if !b.Enabled {
 		return nil
 	}
 	d := admission.DefaultBreakers()
-	// 3 of a conductor group where 10 open that of the whole Ironic.
+	// Where 10 failures open the breaker of the whole Ironic, 3 open that of a conductor group.
 	d.Ironic.FailureThreshold, d.Others.FailureThreshold = b.Threshold, max(2, (3*b.Threshold+9)/10)
 	d.Ironic.RecoveryTimeout, d.Others.RecoveryTimeout = b.RecoveryTimeout, b.RecoveryTimeout
 	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
 	return d
 }
 
-// holdoffConfig is what the decision needs of h, with what single hosts ask for.
+// holdoffConfig returns the settings of the hold-offs, with those that single hosts ask for.
 func holdoffConfig(h config.Holdoff, hosts *clusterhosts.Hosts) (holdoff.Config, holdoff.Quota, error) {
 	quota, err := holdoff.ParseQuota(h.MaxFailed)
 	if err != nil {
 		return holdoff.Config{}, quota, fmt.Errorf("IRONIC_THROTTLE_MAX_FAILED: %w", err)
 	}
-	const longest = 48 * time.Hour // that HOLDOFF_GROWTH makes; it shortens none
+	const longest = 48 * time.Hour // HOLDOFF_GROWTH makes no hold-off longer than this, and shortens none
 	c := holdoff.Config{
 		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: longest,
 		Hosts: hosts.Holdoffs(h.Hosts, max(h.Timeout, longest)),

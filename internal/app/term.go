@@ -10,10 +10,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
-// termGrace bounds the end of what a term runs, the last save above all: a hung one must not keep the Lease.
+// termGrace bounds the end of a term's parts. A last save that hangs must not keep the Lease.
 const termGrace = 3 * time.Second
 
-// decide is the part that decides: all the time, or as long as this replica leads.
+// decide runs one term: at once or, with a Lease, when this replica leads.
 func (a *App) decide(ctx context.Context) error {
 	if a.elector == nil {
 		return a.term(ctx)
@@ -21,19 +21,19 @@ func (a *App) decide(ctx context.Context) error {
 	labelled, stop := context.WithCancel(ctx)
 	var label sync.WaitGroup
 	label.Go(func() { a.label.Run(labelled) })
-	off := func() {
+	endLabel := func() {
 		stop()
 		label.Wait()
 	}
-	defer off()
+	defer endLabel()
 	return a.elector.Run(ctx, func(ctx context.Context) error {
-		defer off() // before the Lease is released
+		defer endLabel() // before the elector releases the Lease
 		return a.term(ctx)
 	})
 }
 
-// term polls, keeps the holds and watches the hosts until ctx ends. Nothing from before it counts, but the holds that were
-// kept, and what was learned of limits.
+// term polls, saves the holds and watches the hosts until ctx ends. From earlier terms it takes only what was saved:
+// the holds and the learned limits.
 func (a *App) term(ctx context.Context) error {
 	kept, err := a.readHolds(ctx)
 	if err == nil {
@@ -41,7 +41,7 @@ func (a *App) term(ctx context.Context) error {
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil //nolint:nilerr // it was to end before it could begin
+		return nil //nolint:nilerr // ctx ended before the term could begin
 	case err != nil:
 		return err
 	}
@@ -61,11 +61,11 @@ func (a *App) term(ctx context.Context) error {
 	return runParts(ctx, termGrace, parts...)
 }
 
-// holdsPause is between two tries to read the ConfigMap of the holds.
+// holdsPause is the time between two tries to read the ConfigMap of the holds.
 const holdsPause = 5 * time.Second
 
-// readHolds reads the holds, a ConfigMap however long that takes: who decides without them would let go whom the leader before
-// held. No error of it is final, not even a refusal: an API server that has just started refuses everything.
+// readHolds reads the saved holds. It tries a ConfigMap until ctx ends: without them, this leader would let hosts start
+// that the last leader held. No refusal is final, because an API server that has just started refuses everything.
 func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 	for {
 		kept, err := a.holds.Load(ctx)
@@ -74,9 +74,9 @@ func (a *App) readHolds(ctx context.Context) (store.Value, error) {
 			a.waits.Store(nil)
 			return kept, nil
 		case a.holdMap == nil:
-			return kept, fmt.Errorf("IRONIC_THROTTLE_STATE must be a regular file that no other process keeps, in a "+
-				"folder that is there and can be written: %w", err)
-		case ctx.Err() != nil: // this process ends, which is no fault of theirs
+			return kept, fmt.Errorf("IRONIC_THROTTLE_STATE must be a regular file that no other process uses, in a "+
+				"folder that exists and is writable: %w", err)
+		case ctx.Err() != nil: // this process ends: the ConfigMap has no fault
 			return kept, context.Cause(ctx)
 		}
 		text := "no host starts before the holds of failed hosts are read: " + err.Error()
