@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// gate decides about a request that may start work.
+// gate answers a PUT that may start work, or sends it on.
 func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route) {
 	observe, patience := g.o.Observe(), maxAge
 	if observe {
@@ -22,15 +22,15 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 	due := time.Now().Add(patience)
 	ctx, cancel := context.WithDeadlineCause(r.Context(), due, errTooLate)
 	defer cancel()
-	// A body that takes room is not read for somebody whom Ironic does not let in.
+	// The gateway reads no large body for a client that Ironic does not let in.
 	if small := r.ContentLength >= 0 && r.ContentLength <= smallBody; !small && !g.admit(ctx, w, r, to.Ident, false) {
 		return
 	}
-	// What is still on its way when it is due comes too late, and after a while it is cut off.
+	// A body that is still coming when the PUT is due is too late; a little later the gateway cuts it off.
 	b, err := g.receive(ctx, w, r, due.Add(grace/2))
 	switch {
 	case observe && r.ContentLength > 0 && (errors.Is(err, errTooLarge) || errors.Is(err, errNoRoom)):
-		g.count.passed.Add(1) // nothing of it is read yet
+		g.count.passed.Add(1) // no byte of the body is read yet
 		g.pass(w, r)
 		return
 	case err != nil:
@@ -47,7 +47,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 		g.count.free.Add(1)
 		g.pass(w, withBody(r, b))
 		return
-	case asked.Free || observe: // never refused, so it may take its time
+	case asked.Free || observe: // never refused, so the time that its body took does not count
 		ctx, cancel = context.WithTimeoutCause(r.Context(), patience, errTooLate)
 		defer cancel()
 	case ctx.Err() != nil:
@@ -72,8 +72,8 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 	g.send(w, r, b, f)
 }
 
-// admit reports whether Ironic lets the client of r in, and, if that is wanted, shows it the node. Who was not let in
-// gets neither a slot nor a place in the queue, but Ironic's own answer, here already.
+// admit reports whether Ironic lets the client of r in and, with shown, shows it the node. If not, admit answers with
+// Ironic's own answer: such a client gets neither a slot nor a place in the queue.
 func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, ident string, shown bool) bool {
 	who := credentialsOf(r.Header)
 	if _, ok := g.access.get(time.Now(), who); ok && !shown {
@@ -92,16 +92,16 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return false
 }
 
-// decide asks for a slot, and reports whether a flight may go to Ironic. Otherwise its client has its answer.
+// decide asks for a slot, and reports whether f may go to Ironic. If not, it has answered the client.
 //
-// A no may go by what was fetched of the node lately. A yes takes the slot first, and then needs a fetch that was begun
-// after the PUT came in: if that shows another host, the slot goes back, and the decision is made about that one.
+// A no may rest on an earlier fetch of the node. A yes takes the slot first, and then needs a fetch that began after
+// the PUT came in: if that shows another host, the slot goes back, and decide asks again, for that host.
 func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f *flight) bool {
 	var answer api.Answer
 	who, known := g.directory.get(g.o.Now(), ident)
 	if known {
 		answer, f.pass = g.o.Decider.Forward(g.o.Now(), who, f.target)
-		if f.pass == nil && answer.Reason != api.ReasonStale { // if that is for want of an Ironic, it is to be told
+		if f.pass == nil && answer.Reason != api.ReasonStale { // after a STALE, the fetch says what is wrong with Ironic
 			g.refuse(w, r, answer)
 			return false
 		}
@@ -111,7 +111,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 		f.pass.Unsent(g.o.Now())
 		f.pass = nil
 	}
-	// By its UUID, for whose a name is now only Ironic knows, it goes on with its slot, whatever can be seen of it.
+	// Without a fetch, only a PUT by UUID goes on with its slot: another node may have the name by now.
 	if err != nil && g.o.Decider.HasSlot(g.o.Now(), ident) {
 		if fresh, found, err = who, true, nil; !known {
 			fresh = api.Ask{NodeUUID: ident}
@@ -119,12 +119,12 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 	}
 	switch {
 	case f.observe && (err != nil || !found):
-		return true // Ironic might have the node by the time it gets there
+		return true // Ironic may have the node by the time the PUT gets there
 	case err != nil:
 		g.fail(w, r, errors.Join(err, context.Cause(f.wait)))
 		return false
 	case !found:
-		// An Ironic that does not have the node answers the client itself, to a read that can start nothing.
+		// If Ironic does not show the client the node either, its answer to a GET goes to the client.
 		switch {
 		case !g.admit(f.wait, w, r, ident, true):
 		case strings.HasSuffix(ident, ".json"):
@@ -132,7 +132,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 				"write the node's name without it, or its UUID", ident))
 		default:
 			g.notNow(w, r, api.ReasonStarting,
-				"the throttle did not find this node in Ironic, and its client does: it is new, or its name is")
+				"Ironic shows this node to its client, but did not show it to the throttle: it is new, or its name is")
 		}
 		return false
 	case f.pass == nil:

@@ -55,7 +55,7 @@ func TestTimeOutIs504AndUnknown(t *testing.T) {
 	play(t, options{nodes: 1}, func(s *stage) {
 		defer s.fault(fakeironic.Fault{Trouble: fakeironic.SlowAfter, Delay: time.Hour, Requests: "put"})()
 		got := s.put(0, ironic.TargetActive).want(http.StatusGatewayTimeout)
-		s.logged(1, "level=WARN", "it is not known what became of", "node="+s.uuids[0], "target=active") // somebody may have to look at it
+		s.logged(1, "level=WARN", "outcome of a provisioning request is unknown", "node="+s.uuids[0], "target=active") // somebody may have to look at it
 		if code, _ := got.fault(); code != "Server" {
 			t.Errorf("faultcode %q", code)
 		}

@@ -22,37 +22,37 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Decider is what the gate needs of the decision: admission.Controller. Safe for concurrent use, it does not block.
+// Decider is what the gateway needs of admission.Controller. It is safe for concurrent use, and does not block.
 type Decider interface {
 	Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass)
 	Begin(now time.Time) ironic.Mark
 	ObserveNode(now time.Time, s ironic.NodeObservation)
-	// HasSlot reports whether the host of a node's UUID holds a slot.
+	// HasSlot reports whether the host of the node with that UUID holds a slot, or the node is at work.
 	HasSlot(now time.Time, uuid string) bool
-	// HostGone takes the host of a node that was deleted out of the queue.
+	// HostGone takes a host whose node a client has deleted out of the queue.
 	HostGone(now time.Time, h admission.Host)
 }
 
-// Ironic fetches single nodes with the throttle's own credentials: ironic.Client.
+// Ironic fetches single nodes with the throttle's own credentials: ironic.Client. false: Ironic has no such node.
 type Ironic interface {
 	Node(ctx context.Context, key string) (ironic.Node, bool, error)
 }
 
-// Options is what New needs: everything but Nodes.
+// Options is what New needs. Only Nodes may be nil.
 type Options struct {
-	Base      *url.URL          // Ironic's, without /v1 and without credentials
-	Transport http.RoundTripper // to Ironic; the gateway makes its own of an *http.Transport
+	Base      *url.URL          // of Ironic, without /v1 and without credentials
+	Transport http.RoundTripper // to Ironic; the gateway clones an *http.Transport
 	Ironic    Ironic
 	Decider   Decider
-	Address   string // where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it
+	Address   string // where the gateway listens, as IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS says
 
 	Timeout    time.Duration // of one request, without the reading of a gated body
-	MaxBody    int64         // bytes of the body of a gated request, and 64 KiB beside
+	MaxBody    int64         // bytes of a config drive; the body of a gated request may have 64 KiB more
 	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
-	ListMaxAge time.Duration // how long a node's name is believed for a refusal
+	ListMaxAge time.Duration // how old the fetch of a node may be on which a refusal rests
 
 	Nodes   *inventory.Inventory // for the capacity list; nil: Ironic answers it
-	Observe func() bool          // whether nothing is refused now
+	Observe func() bool          // whether the gateway refuses nothing now
 	Leading func() bool          // whether this process may start work
 	Now     func() time.Time     // the clock of the decision
 	Log     *slog.Logger
@@ -62,25 +62,25 @@ type Options struct {
 // more requests come.
 type Gateway struct {
 	o       Options
-	via     string            // tells this gateway from every other
+	via     string            // names this gateway alone, to find loops
 	network http.RoundTripper // to Ironic
 	reverse *httputil.ReverseProxy
-	longest time.Duration // that one request may take on its connection
+	longest time.Duration // how long one request may take on its connection
 	ended   context.Context
 	end     context.CancelFunc
 
-	// The requests that are on their way to Ironic at once. Each holds one of the few threads of Ironic's server, so
-	// the others wait here, where their going away can still be noticed. Those whose body is still to come have a
-	// part of their own: clients that send slowly cannot keep the others out.
+	// The places for requests at Ironic. Each request there holds one of Ironic's few threads, so the others wait here,
+	// where the gateway still notices a client that goes away. Requests whose body is still coming have places of their
+	// own, so that slow clients cannot keep the others out.
 	whole    *semaphore.Weighted
 	streamed *semaphore.Weighted
 	spool    spool
 
-	directory recent[string, api.Ask]       // who is who, by the UUID or name that was asked with
-	access    recent[credentials, struct{}] // whom Ironic has let in
-	forms     recent[clientKind, form]      // how it writes lists for them
+	directory recent[string, api.Ask]       // the hosts of nodes, by the UUID or name in the PUT
+	access    recent[credentials, struct{}] // the clients that Ironic has let in
+	forms     recent[clientKind, form]      // how Ironic writes the capacity list for them
 
-	obscure, unkept logging.Rare // lines of the log
+	obscure, unkept logging.Rare // bound how often the log has these lines
 	count           counts
 }
 
@@ -89,11 +89,11 @@ type counts struct {
 	inFlight                                                            atomic.Int64
 }
 
-// New checks that bodies can be kept. It opens nothing.
+// New makes a Gateway; it does not listen. An error says that TMPDIR cannot keep large bodies.
 func New(o Options) (*Gateway, error) {
 	file, err := nameless()
 	if _ = file.Close(); err != nil {
-		return nil, fmt.Errorf("place of large bodies (TMPDIR): %w", err)
+		return nil, fmt.Errorf("place for large bodies (TMPDIR): %w", err)
 	}
 	room := max(o.SpoolLimit, o.MaxBody+beside)
 	g := &Gateway{
@@ -114,7 +114,7 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Close ends what still waits for Ironic, as broken, and lets go of idle connections.
+// Close breaks requests that still wait for Ironic, and closes idle connections.
 func (g *Gateway) Close() {
 	g.end()
 	(&http.Client{Transport: g.network}).CloseIdleConnections()
@@ -143,12 +143,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unclear refuses what may be a provisioning request for a node that nobody can tell for sure.
+// unclear refuses a request that may be a provisioning request, in a spelling that does not name one node for sure.
 func (g *Gateway) unclear(w http.ResponseWriter, r *http.Request) {
 	g.count.obscure.Add(1)
 	observe := g.o.Observe()
 	if more, ok := g.obscure.Tell(time.Now()); ok {
-		g.o.Log.Warn("gateway: a provisioning request that cannot be read surely",
+		g.o.Log.Warn("gateway: cannot tell for certain what a provisioning request would do",
 			"method", brief(r.Method), "path", brief(r.URL.Path), "refused", !observe, "before", more)
 	}
 	if observe {
@@ -160,17 +160,17 @@ func (g *Gateway) unclear(w http.ResponseWriter, r *http.Request) {
 			"write it as PUT /v1/nodes/<uuid or name>/states/provision")
 }
 
-// Stats counts what the gateway has done since New, but for the gauges.
+// Stats has what the gateway has counted since New, and gauges.
 type Stats struct {
-	Passed, Obscure      uint64 // requests that start nothing, and those that could not be read surely
-	Free, Gated, Refused uint64 // PUTs that start nothing, that asked the decision, that got a 409 of our own
-	Failed               uint64 // requests that we answered because Ironic did not
-	ListHits, ListMisses uint64 // capacity lists that we answered, and those that were passed on
+	Passed, Obscure      uint64 // requests that start nothing, and those that nobody can read for certain
+	Free, Gated, Refused uint64 // PUTs that start nothing, that asked the decision, that got the gateway's 409
+	Failed               uint64 // requests that the gateway answered because Ironic did not
+	ListHits, ListMisses uint64 // capacity lists that the gateway answered, and those that it passed on
 	InFlight             int64  // gauge: requests
-	DiskBytes, DiskLimit int64  // gauges: room of large bodies
+	DiskBytes, DiskLimit int64  // gauges: bytes on disk for large bodies
 }
 
-// Stats reads all counters.
+// Stats returns all counters and gauges.
 func (g *Gateway) Stats() Stats {
 	c := &g.count
 	return Stats{

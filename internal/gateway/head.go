@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// asSent returns a request as Ironic gets it, so that whatever is read, decided or answered here is about that: without
-// what its Connection header takes off on the way, and without what makes two readings of it. These are headers with an
-// underscore, which WSGI cannot tell from those with a dash (Transfer_Encoding), trailers, which eventlet reads as the
-// next request, changes of protocol, in which anything could hide, and the headers by which net/http sends a PUT twice
-// when a connection breaks.
+// asSent returns r as Ironic will get it, so that the gateway decides on what Ironic reads. It drops the headers that
+// r's Connection header removes on the way, and all that can be read in two ways: headers with an underscore, which
+// WSGI cannot tell from those with a dash (Transfer_Encoding); trailers, which eventlet reads as the next request;
+// changes of protocol, in which anything could hide. It also drops the headers that let net/http send a PUT twice when
+// a connection breaks.
 func asSent(r *http.Request) *http.Request {
 	r = r.WithContext(r.Context())
 	r.Header, r.Trailer = r.Header.Clone(), nil
 	for name := range strings.SplitSeq(strings.Join(r.Header["Connection"], ","), ",") {
-		if name = strings.TrimSpace(name); !strings.EqualFold(name, "Connection") { // that is still read
+		if name = strings.TrimSpace(name); !strings.EqualFold(name, "Connection") { // the gateway still reads this one
 			r.Header.Del(name)
 		}
 	}
@@ -33,14 +33,14 @@ func asSent(r *http.Request) *http.Request {
 	return r
 }
 
-// credentials is a hash of what a client shows to Ironic: http_basic, or keystone's token.
+// credentials is a hash of what a client shows Ironic: its http_basic credentials, or its keystone token.
 type credentials [sha256.Size]byte
 
 func credentialsOf(h http.Header) credentials {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q", h.Values("Authorization"), h.Values("X-Auth-Token")))
 }
 
-// minorOf is the n of the API version 1.n that both headers of a request agree on; 0 where they leave it open.
+// minorOf returns the n of the API version 1.n that the headers ask for; 0 if they name none, or do not agree.
 func minorOf(h http.Header) int {
 	text := strings.Join(h.Values("X-Openstack-Ironic-Api-Version"), ",")
 	digits, ok := strings.CutPrefix(text, "1.")
@@ -52,5 +52,5 @@ func minorOf(h http.Header) int {
 	return n
 }
 
-// uuidForm is the one spelling of a UUID that names a node for sure.
+// uuidForm is the usual spelling of a UUID. Ironic takes no such text for the name of a node.
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)

@@ -17,16 +17,16 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// cacheHeader tells that an answer is from the list of all nodes.
+// cacheHeader says that the gateway made an answer from its list of all nodes.
 const cacheHeader = "X-Ironic-Throttle-Cache"
 
-// capacityFields are what BMO's capacity check asks of every node.
+// capacityFields are the fields that BMO's capacity check asks for.
 const capacityFields = "uuid,name,provision_state,boot_interface"
 
-// minorSteady is the API version from which on Ironic tells the states of nodes as they are.
+// minorSteady is the first minor API version in which Ironic shows every provision state as it is.
 const minorSteady = 39
 
-// list answers BMO's capacity check, and that alone, from the list of all nodes; false where Ironic is to answer.
+// list answers BMO's capacity check, and nothing else, from the list of all nodes. After a false, Ironic has to answer.
 func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	q, ok := readCapacity(r)
 	if !ok || g.o.Nodes == nil {
@@ -57,23 +57,23 @@ func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// capacityQuery is a capacity list that is asked for.
+// capacityQuery is a request for the capacity list.
 type capacityQuery struct {
-	limit  int    // rows; 0: none was asked for
+	limit  int    // rows; 0: the client set no limit
 	marker string // UUID of the node after which the page begins, "" = from the start
 	kind   clientKind
 }
 
-// clientKind is all of a request, as Ironic would see it, on which its answer to a capacity list depends.
+// clientKind is all of a request, as Ironic would see it, on which the form of a capacity list depends.
 type clientKind struct {
 	who   credentials
-	host  string // that they call us; Ironic builds its links from it
-	tls   bool   // they reach us so, which may be told to Ironic
+	host  string // the Host header, from which Ironic builds its links
+	tls   bool   // the client came over TLS, which the links may show
 	minor int    // API version 1.minor
 }
 
-// readCapacity tells of a request whether it asks for the capacity list, in the one form in which it can be nothing
-// else: besides the fields there is only what Ironic itself writes into next, and no header that could mean anything.
+// readCapacity reads a request for the capacity list. ok is true only if the request can mean nothing else: its query
+// has only the fields and what Ironic itself writes into next, and no header could change the answer.
 func readCapacity(r *http.Request) (q capacityQuery, ok bool) {
 	minor := minorOf(r.Header)
 	if minor < minorSteady || r.Method != http.MethodGet || r.URL.EscapedPath() != "/v1/nodes" || !plainRead(r) {
@@ -102,14 +102,13 @@ func readCapacity(r *http.Request) (q capacityQuery, ok bool) {
 	return q, true
 }
 
-// plainHeaders say nothing that would make an answer another one than the next client's who asks the same, or are part
-// of clientKind. Any that is not known here may mean something, as Cache-Control does.
+// plainHeaders do not change the answer, or are part of clientKind. Any other may change it, as Cache-Control does.
 var plainHeaders = map[string]bool{
 	"Accept-Encoding": true, "Accept-Language": true, "User-Agent": true, "Authorization": true, "Traceparent": true,
 	"Tracestate": true, "X-Openstack-Ironic-Api-Version": true, "Openstack-Api-Version": true,
 }
 
-// plainRead reports whether the head of a GET says nothing else than those. A Connection header may take others away.
+// plainRead reports whether a GET has no body and no other headers. Accept and Connection may have usual values.
 func plainRead(r *http.Request) bool {
 	for name, values := range r.Header {
 		value := strings.ToLower(values[0])
@@ -123,14 +122,14 @@ func plainRead(r *http.Request) bool {
 	return r.ContentLength == 0 && len(r.TransferEncoding) == 0 && r.Host != ""
 }
 
-// form is how this Ironic writes the capacity list for a kind of client, learned from an answer of its own.
+// form is how Ironic writes the capacity list for a clientKind, as an answer of Ironic itself has shown.
 type form struct {
 	base   string // of links: scheme and host, or what Ironic puts instead; "": there was no node
 	header http.Header
 }
 
-// formFor asks Ironic for a list of one node as the client of r, unless that is known. Where Ironic does not let it in,
-// the client's own request gets the answer.
+// formFor returns the form for kind. If it does not know it, it asks Ironic for a list of one node with the credentials
+// of r. After an error, Ironic has to answer r itself.
 func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind) (form, error) {
 	now := time.Now()
 	if f, ok := g.forms.get(now, kind); ok {
@@ -144,7 +143,7 @@ func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind)
 	}
 	a, err := g.ask(ctx, r, "/v1/nodes", "?fields="+capacityFields+"&limit=1")
 	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &list) != nil {
-		return form{}, errors.Join(err, errors.New("not let in"))
+		return form{}, errors.Join(err, errors.New("Ironic gave no list"))
 	}
 	f := form{header: a.header}
 	maps.DeleteFunc(f.header, func(name string, _ []string) bool {
@@ -154,20 +153,20 @@ func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind)
 		f.base = strings.TrimSuffix(list.Nodes[0].Links[0].Href, "/v1/nodes/"+list.Nodes[0].UUID)
 	}
 	if len(f.base) > maxWords || strconv.QuoteToASCII(f.base) != `"`+f.base+`"` { // the client made up a Host
-		return form{}, errors.New("its links are no plain text, or long: each node has two")
+		return form{}, errors.New("its links are no plain text, or too long for each node to have two")
 	}
 	g.access.put(now, kind.who, struct{}{})
 	g.forms.put(now, kind, f)
 	return f, nil
 }
 
-// page writes the part of the list that is asked for as Ironic would, row by row: who reads slowly takes little memory. It
-// is nil where that cannot be told.
+// page returns a function that writes the wanted part of the list as Ironic would, and returns its length. It writes
+// row by row, so a slow client takes little memory. page returns nil if only Ironic knows the answer.
 func (f form) page(nodes inventory.View, q capacityQuery) func(io.Writer) int {
 	from, to, limit := 0, nodes.Len(), q.limit
 	if q.marker != "" {
 		i, ok := nodes.Find(q.marker)
-		if !ok || nodes.At(i).UUID != q.marker { // Ironic knows it, or has its own 404
+		if !ok || nodes.At(i).UUID != q.marker { // Ironic knows the node, or answers with its own 404
 			return nil
 		}
 		from = i + 1
@@ -175,7 +174,7 @@ func (f form) page(nodes inventory.View, q capacityQuery) func(io.Writer) int {
 	if most := nodes.PageLimit(); most > 0 && (limit == 0 || limit > most) {
 		limit = most
 	}
-	// Ironic says that more follows wherever it came to its limit.
+	// Ironic says that more follows whenever a page is full.
 	more := limit > 0 && to-from >= limit
 	if more {
 		to = from + limit
@@ -183,7 +182,7 @@ func (f form) page(nodes inventory.View, q capacityQuery) func(io.Writer) int {
 	if f.base == "" && to > from {
 		return nil
 	}
-	states := make([]ironic.State, to-from) // polls go on while it is written
+	states := make([]ironic.State, to-from) // polls may change them while the page is written
 	for i := range states {
 		states[i] = nodes.At(from + i).State
 	}
@@ -210,7 +209,7 @@ func (f form) page(nodes inventory.View, q capacityQuery) func(io.Writer) int {
 	}
 }
 
-// orNull is a text as JSON. It stands for itself there: Ironic takes no others for names.
+// orNull returns text as JSON. It needs no escapes of JSON: Ironic takes no name that would.
 func orNull(text string) string {
 	if text == "" {
 		return "null"

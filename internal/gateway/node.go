@@ -10,8 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// fetch reads a node from Ironic and passes the observation to the decision; false is Ironic's 404. What it returns is
-// the question about the node's host. What BMO knows of its errors is not known here.
+// fetch reads a node from Ironic, passes the observation to the decision, and returns the ask of the node's host,
+// without the errors that BMO counts. found is false after a 404.
 func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -22,7 +22,7 @@ func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found boo
 	}
 	g.o.Decider.ObserveNode(g.o.Now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {
-		g.directory.put(time.Time{}, key, who) // what was known of it is too old
+		g.directory.put(time.Time{}, key, who) // so old that get does not find it
 		return who, false, nil
 	}
 	who = api.Ask{
@@ -35,10 +35,10 @@ func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found boo
 	return who, true, nil
 }
 
-// recent remembers what was learned, for maxAge. Safe for concurrent use.
+// recent remembers what the gateway has learned, for maxAge. It is safe for concurrent use.
 type recent[K comparable, V any] struct {
 	maxAge time.Duration
-	most   int // of them
+	most   int // keys; one more makes it forget all others
 
 	mu    sync.Mutex // guards known
 	known map[K]learned[V]

@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// pass sends a request on that is not gated. A small body is here before anything is asked of Ironic for it; a large
-// one is passed on while it comes.
+// pass sends on a request that needs no decision. It reads a small body first, and passes a large one on while it
+// comes.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), g.o.Timeout)
 	defer cancel()
-	wire, part := http.NewResponseController(w), g.whole
+	wire, places := http.NewResponseController(w), g.whole
 	_ = wire.SetWriteDeadline(time.Now().Add(g.o.Timeout + grace))
 	switch {
 	case r.ContentLength < 0 || r.ContentLength > smallBody:
-		// If the time is over while its body comes, that is its client's fault and not Ironic's.
+		// The read ends before ctx: a body that comes too slowly is the client's fault and not Ironic's.
 		_ = wire.SetReadDeadline(time.Now().Add(g.o.Timeout))
 		ctx, cancel = context.WithTimeout(r.Context(), g.o.Timeout+time.Second)
 		defer cancel()
 		from := r.Body
-		r, part = r.WithContext(ctx), g.streamed
+		r, places = r.WithContext(ctx), g.streamed
 		r.Body = struct {
 			io.Reader
 			io.Closer
@@ -47,14 +47,14 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 		}
 		r = withBody(r, b)
 	}
-	g.forward(ctx, part, w, r.WithContext(ctx))
+	g.forward(ctx, places, w, r.WithContext(ctx))
 }
 
-// forward sends a request to Ironic, when it has got a place among part before wait ends, and its answer to the client.
-func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http.ResponseWriter, r *http.Request) {
-	err := part.Acquire(wait, 1)
+// forward sends a request to Ironic and its answer to the client, if it gets one of places before wait ends.
+func (g *Gateway) forward(wait context.Context, places *semaphore.Weighted, w http.ResponseWriter, r *http.Request) {
+	err := places.Acquire(wait, 1)
 	if err == nil {
-		defer part.Release(1)
+		defer places.Release(1)
 		err = wait.Err()
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http
 	g.reverse.ServeHTTP(plainly(w), r)
 }
 
-// rewrite sends a request on as it came, its Host included: Ironic builds its links from that, so they lead back here.
+// rewrite keeps a request as it came, with its Host: Ironic builds its links from that, so they lead to the gateway.
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	base := g.o.Base
 	r.Out.URL.Scheme, r.Out.URL.Host = base.Scheme, base.Host
@@ -75,21 +75,21 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	r.Out.Host = r.In.Host
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if values, ok := r.In.Header[name]; ok { // ReverseProxy takes them out
+		if values, ok := r.In.Header[name]; ok { // ReverseProxy removes them
 			r.Out.Header[name] = values
 		}
 	}
 	r.Out.Header.Add("Via", g.via)
 }
 
-// answer is one of Ironic that was read to its end.
+// answer is an answer of Ironic, with up to maxAnswer bytes of its body.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// ask sends a GET of our own as if the client of r had asked.
+// ask sends the gateway's own GET with the Host, credentials and API version of r.
 func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) (answer, error) {
 	out, err := http.NewRequestWithContext(ctx, http.MethodGet, g.o.Base.JoinPath(path).String()+query, nil)
 	if err != nil {
@@ -118,7 +118,7 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) 
 
 // relay gives an answer of Ironic to the client.
 func relay(w http.ResponseWriter, r *http.Request, a answer) {
-	// The client may send its body, or not.
+	// The answer does not wait for the client's body.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	w = plainly(w)
 	maps.Copy(w.Header(), a.header)
@@ -132,14 +132,14 @@ func relay(w http.ResponseWriter, r *http.Request, a answer) {
 	}
 }
 
-// plainly is w for an answer of Ironic: net/http adds nothing to it that Ironic does not have.
+// plainly returns w for an answer of Ironic: net/http adds no header to it that Ironic did not send.
 func plainly(w http.ResponseWriter) http.ResponseWriter {
 	h := w.Header()
 	h["Content-Type"], h["Date"] = nil, nil
 	return &steady{ResponseWriter: w, wire: http.NewResponseController(w)}
 }
 
-// steady cuts off a client that takes nothing of its answer for a while: it keeps others from Ironic.
+// steady cuts off a client that takes no byte of its answer for grace, because it holds a place at Ironic.
 type steady struct {
 	http.ResponseWriter
 	wire *http.ResponseController
@@ -154,7 +154,7 @@ func (s *steady) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (s *steady) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// transport is t with what a proxy needs: connections for a storm of clients, and nothing unpacked on the way.
+// transport returns t with what a proxy needs: many connections, and no decompression on the way.
 func transport(t http.RoundTripper) http.RoundTripper {
 	own, ok := t.(*http.Transport)
 	if !ok {

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// maxConns are the connections of clients at the same time: BMO has one or two for each of its workers, 2 to 32 as
-	// a rule. There is room for a small body on each, so nobody waits for clients that are slow.
+	// maxConns bounds the connections of clients at once. BMO has one or two for each of its workers, usually 2 to 32.
+	// Each connection has room for a small body, so slow clients make nobody wait.
 	maxConns          = 512
 	maxHeaderBytes    = 32 << 10
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute // of a client's connection
 
-	// drainTimeout is how long requests in flight may take after the end was asked for, within the 5 s in which
-	// everything is over.
+	// drainTimeout is how long requests in flight may take after ctx has ended, within the 5 s that the whole process
+	// has.
 	drainTimeout = 4 * time.Second
 	cutTimeout   = 500 * time.Millisecond
 )
 
-// Serve answers on an open listener, with TLS where conf is not nil, until ctx ends or the listener fails; then it
-// gives requests in flight 4 s, closes the gateway, and returns: nil, or what went wrong.
+// Serve answers on an open listener, with TLS if conf is not nil, until ctx ends or the listener fails. Then it gives
+// requests in flight 4 s, closes the gateway, and returns what went wrong, nil after the end of ctx.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
 	handler := http.Handler(g)
-	if conf == nil { // with TLS the browser itself holds the name against the certificate
+	if conf == nil { // with TLS the client itself checks the name in the certificate
 		names := httpserve.NamesOf(listen, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", g.o.Address)
 		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if why := names.Refuse(r); why != "" {
@@ -39,8 +39,7 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 			g.ServeHTTP(w, r)
 		})
 	}
-	// What a client could stretch is bounded: what a request may take and, beyond its own time-outs, no connection
-	// lives longer. Ironic speaks HTTP/1.1 only, and so does the gateway.
+	// The time-outs bound what a client can stretch. The gateway speaks HTTP/1.1 only, as Ironic does.
 	server := &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return g.ended },
@@ -57,7 +56,7 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 		Name: "gateway", HTTP: server, Listen: listen, MaxConns: maxConns, Cut: g.end,
 	})
 	g.Close()
-	// What was cut is over in a moment, and has said by then how it ended.
+	// Requests that were cut need a moment to tell the decision how they ended.
 	for late := time.Now().Add(cutTimeout); g.count.inFlight.Load() > 0 && time.Now().Before(late); {
 		<-time.After(time.Millisecond)
 	}

@@ -15,26 +15,26 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// smallBody is up to how many bytes a body waits in memory. There is one at a time on each of maxConns connections.
+// smallBody is how many bytes of a body may wait in memory, at most one body on each of maxConns connections.
 const smallBody = 64 << 10
 
-// spool is room for large bodies: on disk, so much for all together. It is safe for concurrent use.
+// spool keeps large bodies on disk, with a bound for all together. It is safe for concurrent use.
 type spool struct {
 	most int64 // bytes of one body
-	all  int64 // and of all
+	all  int64 // bytes of all bodies together
 	disk *semaphore.Weighted
 	used atomic.Int64
 }
 
-// body is one that can be read several times; close it once, to give its room back.
+// body is a whole body that can be read several times. Close it once, to free its room.
 type body struct {
 	at      io.ReaderAt
 	size    int64
 	close   func()
-	leading func() bool // nil: anybody may send it
+	leading func() bool // nil: any replica may send it
 }
 
-// reader reads the whole from its begin, independently of others; nil for an empty one.
+// reader returns a reader of its own for the whole body; nil for an empty one.
 func (b body) reader() io.Reader {
 	if b.size == 0 {
 		return nil
@@ -42,11 +42,11 @@ func (b body) reader() io.Reader {
 	return io.NewSectionReader(b.at, 0, b.size)
 }
 
-// withBody is a request with a body that is here. With GetBody a connection that Ironic closes in the same moment costs
-// nothing: where no byte went out, another one is taken.
+// withBody returns r with b. GetBody lets net/http take another connection if Ironic closes an idle one before a byte
+// went out.
 //
-// The body cannot be sent by a process that does not lead: that may have been paused since it decided, up to this very
-// moment. A request whose body does not come, or not all of it, is one that Ironic does not carry out.
+// A process that does not lead sends no byte of a body with leading: it may have been paused since it decided. Ironic
+// does not carry out a request whose body does not come whole.
 func withBody(r *http.Request, b body) *http.Request {
 	r = r.Clone(r.Context())
 	r.Header.Del("Expect")
@@ -72,15 +72,15 @@ type reading func(p []byte) (int, error)
 // Read implements io.Reader.
 func (r reading) Read(p []byte) (int, error) { return r(p) }
 
-// What is wrong with a body that is not taken, or with the time for it.
+// Why receive does not take a body.
 var (
 	errTooLarge = errors.New("body too large")
 	errNoRoom   = errors.New("no room for the body")
 	errBroken   = errors.New("the client has broken the request off")
 )
 
-// receive reads the body of r to its end; until then it must have come. Errors are errTooLarge, errNoRoom when ctx
-// ended before there was room, errBroken when the client did not send all of it, and those of the disk.
+// receive reads the body of r, which must have come whole at until. An error is errTooLarge, errNoRoom if ctx ended
+// before there was room, errBroken if the client did not send all of the body, or one of the disk.
 func (g *Gateway) receive(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, until time.Time,
 ) (b body, err error) {
@@ -107,26 +107,26 @@ func (g *Gateway) receive(
 	return b, err
 }
 
-// take keeps a body of at most so many bytes on disk.
-func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error) {
+// take keeps a body on disk, of no more than most bytes. Its errors are those of receive.
+func (s *spool) take(ctx context.Context, from io.Reader, most int64) (body, error) {
 	if s.disk.Acquire(ctx, most) != nil {
 		return body{}, errNoRoom
 	}
 	s.used.Add(most)
 	file, err := nameless()
 	done := func() {
-		_ = file.Close() // nothing of it is wanted any more
+		_ = file.Close() // nobody needs its bytes any more
 		s.used.Add(-most)
 		s.disk.Release(most)
 	}
 	var n int64
 	if err == nil {
-		n, err = io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, 32<<10))
+		n, err = io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(from, most+1), make([]byte, 32<<10))
 	}
 	var disk *fs.PathError
 	switch {
 	case errors.As(err, &disk):
-		err = fmt.Errorf("place of large bodies (TMPDIR): %w", err)
+		err = fmt.Errorf("place for large bodies (TMPDIR): %w", err)
 	case err != nil:
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	case n > most:
@@ -138,7 +138,7 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 	return body{at: file, size: n, close: done}, err
 }
 
-// nameless makes a file that is gone when it is closed, also after kill -9. With an error it is to be closed too.
+// nameless makes a file that vanishes when it is closed, even after kill -9. The caller closes it after an error too.
 func nameless() (*os.File, error) {
 	file, err := os.CreateTemp("", "ironic-throttle-body-")
 	if err == nil {

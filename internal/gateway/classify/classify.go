@@ -1,9 +1,9 @@
-// Package classify tells what a request means to a real Ironic, in whatever spelling: whether it may start work, on
-// which node, and by which target. It sends nothing and keeps nothing.
+// Package classify says what a request means to a real Ironic, in any spelling: whether it may start work, on which
+// node, and with which target. It sends nothing and keeps nothing.
 //
-// The gate must never let anything round it that a real Ironic would carry out. So a request is suspect as soon as
-// its path could lead to states/provision by any reading, and free only when every reading of its target is a free
-// one. What spellings there are was found by trying them on a real Ironic (e2e holds them).
+// No request that a real Ironic would carry out may get past the gate. So a request is suspect if any reading of its
+// path leads to states/provision, and free only if every reading of its target is free. The spellings come from trials
+// with a real Ironic, which e2e repeats.
 package classify
 
 import (
@@ -14,36 +14,36 @@ import (
 	"strings"
 )
 
-// Every bound of what is looked at.
+// The bounds of what the package reads.
 const (
 	maxText    = 512      // bytes of a JSON key, or target
 	maxForm    = 1 << 20  // bytes of a form
-	maxTargets = 16       // that are kept of a request
-	maxScan    = 64 << 10 // bytes of a JSON object, without what is long in it
+	maxTargets = 16       // of one request
+	maxScan    = 64 << 10 // bytes of a JSON object, with its long strings cut
 	scanBuffer = 32 << 10
 )
 
-// Class says what is to be done with a request, as far as its head tells.
+// Class is what the head of a request says about it.
 type Class int
 
 // The classes.
 const (
 	Passes  Class = iota // starts nothing, whatever its body says
 	Suspect              // a PUT states/provision: its target decides
-	Obscure              // may be one, in a shape that tells no node for sure
+	Obscure              // may be one, in a shape that does not name one node for sure
 )
 
 // Route is what the path of a suspect request names.
 type Route struct {
 	Ident  string // UUID or name of the node, as Ironic would decode it
 	Target string // a target in the path, "" without one
-	part   int    // of the path that is the node
+	part   int    // which part of the path names the node, counted from 0
 }
 
-// Request reads the head of a request: none that a real Ironic would take for PUT states/provision passes.
+// Request reads the head of a request. It lets none pass that a real Ironic would take for a PUT states/provision.
 func Request(r *http.Request) (Class, Route) {
 	if r.URL.Opaque != "" || r.URL.Path == "" || r.URL.Path[0] != '/' {
-		return Obscure, Route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
+		return Obscure, Route{} // "PUT http:v1/nodes/…" has no path, but Ironic takes it
 	}
 	segments, sure := segmentsOf(r.URL)
 	reached, method := reach(segments), strings.ToUpper(r.Method)
@@ -55,12 +55,12 @@ func Request(r *http.Request) (Class, Route) {
 			return Suspect, to
 		}
 	case knownMethods[method] && !mayOverrideMethod(r):
-		return Passes, Route{} // at states/provision itself Ironic has its own no for it
+		return Passes, Route{} // Ironic itself refuses other methods at states/provision
 	}
 	return Obscure, Route{} // the verb may come as the method: PROVISION …/states, or _method=provision
 }
 
-// knownMethods have no other meaning to Ironic's framework.
+// knownMethods mean nothing else to Ironic's framework.
 var knownMethods = map[string]bool{
 	http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true,
 	http.MethodPut: true, http.MethodPost: true, http.MethodPatch: true, http.MethodDelete: true,
@@ -68,14 +68,14 @@ var knownMethods = map[string]bool{
 
 var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// segmentsOf returns the parts of the path between slashes, decoded as often as it goes: whatever stands between us and
-// Ironic may decode once more than Ironic. Not sure: more than one decoding changed something, so which is meant is open.
+// segmentsOf returns the parts of the path between slashes, decoded until nothing changes: a proxy before Ironic may
+// decode once more than Ironic. It is not sure if a second decoding changed something: then there are two readings.
 func segmentsOf(u *url.URL) (segments []string, sure bool) {
 	const most = 8
 	path := u.Path // decoded once, as Ironic does
 	sure = true
 	for range most {
-		again := escapes.ReplaceAllStringFunc(path, func(e string) string { // as Python: what is no escape stays
+		again := escapes.ReplaceAllStringFunc(path, func(e string) string { // as Python does: what is no escape stays
 			b, _ := hex.DecodeString(e[1:])
 			return string(b)
 		})
@@ -90,8 +90,8 @@ func segmentsOf(u *url.URL) (segments []string, sure bool) {
 	return segments, sure
 }
 
-// reach is 2 where a part "states" comes before a part "provision", 1 where there is the first alone. Whatever cleans the
-// path on the way can only drop parts, and cut suffixes off them; a case that is folded does no harm here.
+// reach returns 2 if a part "states" comes before a part "provision", 1 if only "states" is there, else 0. A proxy that
+// cleans the path can only drop parts, or cut suffixes off them. Upper case counts too, in case a proxy folds it.
 func reach(segments []string) int {
 	found := 0
 	for _, s := range segments {
@@ -105,18 +105,18 @@ func reach(segments []string) int {
 	return found
 }
 
-// The words in all their forms: provision.json, provision;x and provision%00 all are provision.
+// The words in all their forms: provision.json, provision;x and provision%00 all mean provision.
 var (
 	statesWord    = regexp.MustCompile(`^(?i:states)([^A-Za-z]|$)`)
 	provisionWord = regexp.MustCompile(`^(?i:provision)([^A-Za-z]|$)`)
 )
 
-// nameForm is what Ironic takes for the name of a node; UUIDs are in it. What begins with an underscore is not: its
-// framework may take that for an attribute of an object.
+// nameForm matches what Ironic takes for the name or UUID of a node, except names with an underscore in front: its
+// framework may take them for an attribute of an object.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9.~-][A-Za-z0-9._~-]{0,254}$`)
 
-// canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
-// shape of which is known for sure to whom every part belongs. It changes segments.
+// canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the one shape in which each part has one
+// meaning. It changes segments.
 func canonical(segments []string) (Route, bool) {
 	to := Route{part: 1}
 	if len(segments) > 0 && segments[0] == "v1" {
@@ -135,7 +135,7 @@ func canonical(segments []string) (Route, bool) {
 		}
 	}
 	if !nameForm.MatchString(segments[1]) {
-		return Route{}, false // another reader might make another name of it
+		return Route{}, false // another reader might read another name
 	}
 	to.Ident = segments[1]
 	if len(segments) > 4 {
@@ -144,8 +144,8 @@ func canonical(segments []string) (Route, bool) {
 	return to, true
 }
 
-// mayOverrideMethod reports whether Ironic's framework might take a request for one of another method: it looks for
-// _method in the query and in form bodies, and some versions take a body of no type for a form.
+// mayOverrideMethod reports whether Ironic's framework might read another method than r's: it looks for _method in the
+// query and in form bodies, and some versions take a body without a type for a form.
 func mayOverrideMethod(r *http.Request) bool {
 	query, err := url.QueryUnescape(r.URL.RawQuery)
 	if err != nil || strings.Contains(query, "_method") || strings.Contains(r.URL.RawQuery, "_method") {
@@ -154,16 +154,16 @@ func mayOverrideMethod(r *http.Request) bool {
 	return r.ContentLength != 0 && mediaType(r.Header) != jsonType
 }
 
-// separators part an escaped path as segmentsOf parts the path.
+// separators split an escaped path as segmentsOf splits the decoded one.
 var separators = regexp.MustCompile(`(?:[/\\]|%2[Ff]|%5[Cc])+`)
 
-// ToNode returns r, which Request calls Suspect, with the node in its path named by its UUID, everything else to the
-// byte as it came: what is sent can start that node alone, whoever bears the name by then.
+// ToNode returns r, which Request calls Suspect, with uuid as the node in its path; every other byte stays. The request
+// can then start only that node, even if another node has the name by then.
 func ToNode(r *http.Request, to Route, uuid string) *http.Request {
 	path := r.URL.EscapedPath()
-	found := separators.FindAllStringIndex(path, -1) // the first is at its begin
+	found := separators.FindAllStringIndex(path, -1) // the first is where the path begins
 	r = r.Clone(r.Context())
 	r.URL.RawPath = path[:found[to.part][1]] + url.PathEscape(uuid) + path[found[to.part+1][0]:]
-	r.URL.Path, _ = url.PathUnescape(r.URL.RawPath) // of an EscapedPath it cannot fail
+	r.URL.Path, _ = url.PathUnescape(r.URL.RawPath) // an EscapedPath cannot fail
 	return r
 }

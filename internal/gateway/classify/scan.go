@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// scanObject finds the values of "target" at the top of a JSON object of any length, in little memory: a config drive
-// before it may have 64 MiB. Every one counts, wherever it stands, for of double keys some readers take the first and
-// Ironic the last.
+// scanObject finds every value of "target" at the top of a JSON object of any length, in little memory: a config drive
+// before it may have 64 MiB. Each value counts, because some readers take the first of two equal keys, and Ironic the
+// last.
 //
-// It need not refuse what is no JSON, for Ironic does. But of every text that Ironic reads as an object it finds all
-// values; what it cannot follow is unsure. An error is one of reading.
+// In every text that Ironic reads as an object, it finds all values, or makes c unsure. It need not refuse what is no
+// JSON, because Ironic does. It returns only errors of r.
 func scanObject(r io.Reader, c *candidates) error {
 	text, err := io.ReadAll(io.LimitReader(&shorter{in: bufio.NewReaderSize(r, scanBuffer)}, maxScan+1))
 	if err != nil {
 		return err
 	}
-	in := json.NewDecoder(bytes.NewReader(text))
-	token, err := in.Token()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	token, err := decoder.Token()
 	whole := err == nil && token == json.Delim('{') && len(text) <= maxScan
-	for whole && in.More() {
+	for whole && decoder.More() {
 		var value json.RawMessage
-		if token, err = in.Token(); err == nil {
-			err = in.Decode(&value)
+		if token, err = decoder.Token(); err == nil {
+			err = decoder.Decode(&value)
 		}
 		key, _ := token.(string)
 		var target string
@@ -40,21 +40,21 @@ func scanObject(r io.Reader, c *candidates) error {
 			c.unsure = true
 		}
 	}
-	token, err = in.Token()
+	token, err = decoder.Token()
 	whole = whole && err == nil && token == json.Delim('}')
-	if _, err = in.Token(); !whole || !errors.Is(err, io.EOF) { // or something follows
+	if _, err = decoder.Token(); !whole || !errors.Is(err, io.EOF) { // something follows the object
 		c.unsure = true
 	}
 	return nil
 }
 
-// shorter passes JSON on without what takes room in it: of a string there is no more than its head, which is too long for
-// any key or target that matters.
+// shorter passes JSON on without white space, and with long strings cut. A cut string is still too long for any key or
+// target that matters.
 type shorter struct {
 	in      *bufio.Reader
 	quoted  bool // within a string
-	escaped bool // behind a backslash in it
-	long    int  // bytes of it, with its first quote
+	escaped bool // after a backslash in it
+	long    int  // bytes of the string so far, with its first quote
 }
 
 // Read implements io.Reader.
@@ -76,7 +76,7 @@ func (s *shorter) Read(p []byte) (n int, err error) {
 		case b == '"':
 			s.quoted = false
 		case b == '\\':
-			if s.escaped = true; s.long > maxText-escape { // it would be cut off within
+			if s.escaped = true; s.long > maxText-escape { // the cut would split the escape
 				s.long = max(s.long, maxText+2)
 			}
 		}

@@ -11,19 +11,19 @@ import (
 
 // Reading is what a PUT states/provision asks for.
 type Reading struct {
-	// Target is the gated one where any reading is gated; "" when none could be read.
+	// Target starts work if any reading does; "" if no reading is certain.
 	Target ironic.Target
-	// Free: by every reading of it the request starts no work.
+	// Free: the request starts no work, by any reading.
 	Free bool
 }
 
-// candidates collects every target that somebody could read in a request.
+// candidates collects every target that some reader could find in a request.
 type candidates struct {
 	targets []string
 	unsure  bool // there may be others
 }
 
-// add keeps a target; beyond some it is unsure.
+// add keeps a target, of up to maxTargets. With more, c is unsure.
 func (c *candidates) add(target string) {
 	if len(c.targets) >= maxTargets {
 		c.unsure = true
@@ -32,8 +32,8 @@ func (c *candidates) add(target string) {
 	c.targets = append(c.targets, target)
 }
 
-// judge is the last target that starts work (of double keys Ironic takes the last), and free only where all are known
-// to be.
+// judge returns the last target that starts work, as Ironic takes the last of equal keys. The Reading is Free only if
+// all targets are known, and free.
 func (c *candidates) judge() Reading {
 	var starts, free ironic.Target
 	sure, mixed := !c.unsure && len(c.targets) > 0, false
@@ -45,7 +45,7 @@ func (c *candidates) judge() Reading {
 		}
 		if !freeTargets[t] {
 			sure = false
-		} else if free == "" || t == ironic.TargetUnhold { // which must not be missed
+		} else if free == "" || t == ironic.TargetUnhold { // an unhold must not be missed: it takes a slot
 			free = t
 		}
 	}
@@ -53,9 +53,9 @@ func (c *candidates) judge() Reading {
 	case sure:
 		return Reading{Target: free, Free: true}
 	case c.unsure && mixed:
-		return Reading{} // which one counts cannot be told
+		return Reading{} // nobody can say which one counts
 	}
-	return Reading{Target: starts} // or none that the decision would let pass
+	return Reading{Target: starts} // with "" too, the decision gates the PUT
 }
 
 // freeTargets start no work, or only end it.
@@ -64,8 +64,8 @@ var freeTargets = map[ironic.Target]bool{
 }
 
 // Target reads the target of a PUT from its path, its query and its body, nil for none. Ironic merges the three and
-// refuses a target that stands twice; here every one of them counts. Ironic ignores a body of a type that it does not
-// know, but not every version must.
+// refuses a target that stands twice; here each of them counts. Ironic ignores a body of an unknown type, but not every
+// version must. Target returns only errors of body.
 func Target(r *http.Request, to Route, body io.Reader) (Reading, error) {
 	var c candidates
 	if to.Target != "" {
@@ -95,7 +95,7 @@ func Target(r *http.Request, to Route, body io.Reader) (Reading, error) {
 	return c.judge(), nil
 }
 
-// readForm reads a query or a form. Old versions of Python part it at semicolons too.
+// readForm reads a query or a form. Old versions of Python split it at semicolons too.
 func readForm(text string, c *candidates) {
 	for pair := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == ';' }) {
 		key, value, _ := strings.Cut(pair, "=")
@@ -119,9 +119,8 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-// mediaType is the type of a body of which everybody has the same idea: it is told
-// once, in a form that leaves nothing to interpret, and no Connection header takes it
-// away on the way; "" for any other.
+// mediaType returns the type of a body if every reader agrees on it: h names it once, in a plain form, and no
+// Connection header removes it on the way. Else it returns "".
 func mediaType(h http.Header) string {
 	all := h.Values("Content-Type")
 	if len(all) != 1 || strings.Contains(strings.ToLower(strings.Join(h.Values("Connection"), ",")), "content-") {
