@@ -15,20 +15,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// Certificates says what a listener's own TLS is made of; the zero value is none.
+// Certificates says where the TLS certificates of a listener are; the zero value stands for plain HTTP.
 type Certificates struct {
 	Name string // of the listener, in the log
 	Dir  string // holds tls.crt and tls.key; "" is plain HTTP
-	// Clients makes clients show a certificate that one of client-ca.crt has signed, if that file is there at first.
+	// Clients demands of clients a certificate that a CA in client-ca.crt has signed, if Open finds that file.
 	Clients bool
-	TLS     *tls.Config // the rest of it: versions and protocols
+	TLS     *tls.Config // versions, cipher suites and protocols
 	Log     *slog.Logger
 	Now     func() time.Time
 }
 
-// Open reads the files; nil where the listener does not speak TLS. Broken files are errors that name their setting.
-// Files that change later are read again at the next connection; connections that are open go on. Broken then, the ones
-// before stay in use and the log says so once.
+// Open reads the files. It returns nil without a Dir; an error names the setting. InUse reads files that have changed
+// again at the next connection; open connections go on. If changed files are broken, the old ones stay in use and the
+// log says so once.
 func (c Certificates) Open() (*InUse, error) {
 	if c.Dir == "" {
 		return nil, nil
@@ -37,20 +37,20 @@ func (c Certificates) Open() (*InUse, error) {
 		c.Clients = false
 		c.Log.Info("clients of this listener need no certificate", "listener", c.Name, "missing", c.file(clientCA))
 	}
-	in := &InUse{files: c, stamps: c.stamps()}
+	used := &InUse{files: c, stamps: c.stamps()}
 	var err error
-	if in.conf, err = c.read(); err != nil {
+	if used.conf, err = c.read(); err != nil {
 		return nil, fmt.Errorf("IRONIC_THROTTLE_TLS_CERT_DIR=%q: %w", c.Dir, err)
 	}
-	return in, nil
+	return used, nil
 }
 
-// The files of Dir, named as cert-manager has them. Its ca.crt says nothing of clients.
+// The files of Dir, with the names that cert-manager uses. Its ca.crt says nothing about clients.
 const certFile, keyFile, clientCA = "tls.crt", "tls.key", "client-ca.crt"
 
 func (c Certificates) file(name string) string { return filepath.Join(c.Dir, name) }
 
-// stamps tell a changed file. One that is not there has none.
+// stamps returns what changes when a file changes; "" for a missing file.
 func (c Certificates) stamps() (all [3]string) {
 	for i, name := range []string{certFile, keyFile, clientCA} {
 		if info, err := os.Stat(c.file(name)); err == nil {
@@ -60,11 +60,11 @@ func (c Certificates) stamps() (all [3]string) {
 	return all
 }
 
-// read makes of the files what a connection needs.
+// read makes the tls.Config of new connections from the files.
 func (c Certificates) read() (*tls.Config, error) {
 	pair, err := plainfile.KeyPair(c.file(certFile), c.file(keyFile))
 	if err == nil {
-		pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]) // GODEBUG may keep it from being there
+		pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]) // a GODEBUG setting leaves Leaf nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s with %s: %w", certFile, keyFile, err)
@@ -85,17 +85,17 @@ func (c Certificates) read() (*tls.Config, error) {
 	return conf, nil
 }
 
-// InUse is what the files hold, as they are. A nil one is no TLS. It is safe for concurrent use.
+// InUse has the certificates that are in use; nil stands for plain HTTP. It is safe for concurrent use.
 type InUse struct {
 	files Certificates
 
 	mu      sync.Mutex // guards the rest
 	conf    *tls.Config
-	stamps  [3]string // of what conf was made of
+	stamps  [3]string // of the files that conf comes from
 	refused bool      // the files have changed and cannot be used
 }
 
-// Config is how the listener speaks TLS. It may be used by many connections at the same time.
+// Config returns the tls.Config of the listener, for any number of connections; nil for plain HTTP.
 func (r *InUse) Config() *tls.Config {
 	if r == nil {
 		return nil
@@ -105,7 +105,7 @@ func (r *InUse) Config() *tls.Config {
 	return conf
 }
 
-// current is the configuration for a new connection.
+// current returns the tls.Config of a new connection, after a look for changed files.
 func (r *InUse) current() *tls.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *InUse) current() *tls.Config {
 	return r.conf
 }
 
-// NotAfter is when the certificate ends that the next connection is shown; zero without one.
+// NotAfter returns when the certificate for the next connection expires; zero for plain HTTP.
 func (r *InUse) NotAfter() time.Time {
 	if r == nil {
 		return time.Time{}
@@ -133,11 +133,11 @@ func (r *InUse) NotAfter() time.Time {
 	return r.current().Certificates[0].Leaf.NotAfter
 }
 
-// endsSoon is how long before its end a certificate should have been renewed; one that lives for days only, for the
-// last quarter of its time.
+// endsSoon is how long before it expires a certificate should have been renewed, or a quarter of its life if that is
+// shorter.
 const endsSoon = 7 * 24 * time.Hour
 
-// Fault tells that the certificate has ended, or ends soon; "" if it does not.
+// Fault says that the certificate has expired, or expires soon; "" if neither.
 func (r *InUse) Fault() string {
 	if r == nil {
 		return ""
@@ -149,5 +149,6 @@ func (r *InUse) Fault() string {
 	case left > min(endsSoon, c.NotAfter.Sub(c.NotBefore)/4):
 		return ""
 	}
-	return fmt.Sprintf("the certificate of the %s listener (%s) "+ends, r.files.Name, r.files.file(certFile), c.NotAfter.UTC().Format(time.RFC3339))
+	file, at := r.files.file(certFile), c.NotAfter.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("the certificate of the %s listener (%s) "+ends, r.files.Name, file, at)
 }

@@ -10,43 +10,43 @@ import (
 	"time"
 )
 
-// MaxConns is how many connections a listener has at the same time unless its Server says otherwise. BMO has some for
-// each of its workers, 32 at most, and a page that is open or a status that is watched has one.
+// MaxConns bounds the connections that a listener has at once, unless its Server says otherwise. BMO has some for each
+// of its workers, 32 at most; an open page has one, and so has a watched status.
 const MaxConns = 1024
 
-// How long a connection must have been waited for before it makes room: what it sends may have come and not been read
-// yet. TLS takes a client one more round trip or two. Without it, so few connections as 256 descriptors leave (36)
-// still take 360 new ones a second, or three times what 600 silent clients that come again after 5 s ask for: with 144
-// a second a probe waited too long.
+// How long the server waits for a client before its connection may make room: its bytes may have come, but nobody has
+// read them yet. TLS takes a client one or two round trips more. At 100 ms, even the 36 connections that 256
+// descriptors leave take 360 new ones a second. That is three times what 600 silent clients need that come again after
+// 5 s. With 250 ms it was 144, and a probe waited too long.
 const (
 	roomAfter    = 100 * time.Millisecond
 	roomAfterTLS = 250 * time.Millisecond
 )
 
-// connLimiter bounds the connections of a server. Where there are too many, a new one takes the place of the one for
-// which we have waited longest: of those that have not brought one whole request yet, and only where there are none of
-// the others, which wait between two. So whoever asks is served, however many others hold connections open. While all
-// of them are being answered new ones wait.
+// connLimiter bounds the connections of a server. If there are too many, a new one takes the place of the one that has
+// kept the server waiting longest: first of those that have not yet sent one whole request, then of those between two
+// requests. So each request gets its answer, however many clients hold connections open. While the server answers on
+// all of them, new ones wait.
 type connLimiter struct {
 	net.Listener
 	most  int
-	after time.Duration // a connection makes room
+	after time.Duration // how long the server waits for a client before its connection may make room
 
 	mu     sync.Mutex // guards the rest
-	change *sync.Cond // of a stage, or the listener is closed
+	change *sync.Cond // a place may have changed, or the listener is closed
 	closed bool
 	all    map[net.Conn]place
 }
 
-// place is what is known of a connection.
+// place is what connLimiter knows about a connection.
 type place struct {
-	fresh  bool // the whole header of its first request has not come
-	awaits bool // the client is to send something
-	served bool // it has brought a whole request before
+	fresh  bool // the header of its first request has not come whole
+	awaits bool // the server waits for the client
+	served bool // it has sent a whole request before
 	since  time.Time
 }
 
-// limit bounds the connections of a server.
+// limit makes s have at most that many connections at once.
 func limit(s *Server, most int) {
 	c := &connLimiter{Listener: s.Listen, most: most, after: roomAfter, all: map[net.Conn]place{}}
 	if s.HTTP.TLSConfig != nil {
@@ -68,9 +68,9 @@ func (c *connLimiter) Accept() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.all) >= c.most && !c.closed {
-		longest, in := c.longest(time.Now())
+		longest, wait := c.longest(time.Now())
 		if longest == nil {
-			again := time.AfterFunc(in, c.change.Broadcast)
+			again := time.AfterFunc(wait, c.change.Broadcast)
 			c.change.Wait()
 			again.Stop()
 			continue
@@ -84,8 +84,8 @@ func (c *connLimiter) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// longest returns the connection that is to make room, or nil and when one may be found; c.mu is held.
-func (c *connLimiter) longest(now time.Time) (conn net.Conn, in time.Duration) {
+// longest returns the connection that has to make room, or nil and the time to wait for one. The caller holds c.mu.
+func (c *connLimiter) longest(now time.Time) (conn net.Conn, wait time.Duration) {
 	var found place
 	for other, p := range c.all {
 		first := conn == nil || found.served && !p.served || found.served == p.served && p.since.Before(found.since)
@@ -102,7 +102,7 @@ func (c *connLimiter) longest(now time.Time) (conn net.Conn, in time.Duration) {
 	return conn, 0
 }
 
-// cut ends a connection, without a word where it speaks TLS, for that may take a while; c.mu is held.
+// cut closes a connection, without the last message of TLS, which may take a while. The caller holds c.mu.
 func (c *connLimiter) cut(conn net.Conn) {
 	delete(c.all, conn)
 	if t, ok := conn.(*tls.Conn); ok {
@@ -111,9 +111,9 @@ func (c *connLimiter) cut(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// Close implements net.Listener. It cuts fresh connections too: Shutdown waits for them up to 5 s as if they were at
-// work, so one that says nothing would hold up the end and make it unclean. Nothing is lost by it: what a server reads
-// after its end began it does not answer anyway.
+// Close implements net.Listener. It also cuts fresh connections: Shutdown waits up to 5 s for them as if they were in
+// use, so a silent one would delay the end and make it unclean. This loses nothing: a server that ends does not answer
+// what it still reads.
 func (c *connLimiter) Close() error {
 	err := c.Listener.Close()
 	c.mu.Lock()
@@ -128,13 +128,13 @@ func (c *connLimiter) Close() error {
 	return err
 }
 
-// track is a ConnState hook.
+// track is the ConnState hook of the server.
 func (c *connLimiter) track(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, here := c.all[conn]
 	switch {
-	case state == http.StateNew && c.closed: // Close has missed it
+	case state == http.StateNew && c.closed: // Close did not see it yet
 		c.cut(conn)
 	case state == http.StateNew:
 		c.all[conn] = place{fresh: true, awaits: true, since: time.Now()}
@@ -149,8 +149,8 @@ func (c *connLimiter) track(conn net.Conn, state http.ConnState) {
 	c.change.Signal() // there may be room
 }
 
-// tracked has next answer, and notes that the body of a request is waited for until its end was read: an answer waits for
-// it too.
+// tracked calls next, and notes that the server waits for the client until next has read the whole body of a request:
+// its answer waits for that too.
 func (c *connLimiter) tracked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(c).(net.Conn); ok && r.ContentLength != 0 {
@@ -164,7 +164,7 @@ func (c *connLimiter) tracked(next http.Handler) http.Handler {
 				}
 			}
 			await(true)
-			r = r.WithContext(r.Context()) // the server goes by the body that it knows
+			r = r.WithContext(r.Context()) // a copy: the server itself uses the Body of the first
 			r.Body = &arriving{r.Body, func() { await(false) }}
 		}
 		next.ServeHTTP(w, r)

@@ -5,16 +5,16 @@ import (
 	"syscall"
 )
 
-// The descriptors of a process are shared by its listeners: where they are few, connections on which nothing is said
-// would take them all, and neither Ironic nor a probe of kubelet's would be reached any more.
+// The listeners of a process share its descriptors. Without a bound, silent connections could take them all: then the
+// process could not reach Ironic, and no probe of kubelet could reach the process.
 const (
-	ownDescriptors = 40 // of the process itself: listeners, files, connections to Ironic and to an API server
-	shares         = 6  // five listeners, of which the gateway needs one to Ironic for each of a client
+	ownDescriptors = 40 // for the process itself: listeners, files, connections to Ironic and to an API server
+	shares         = 6  // one for each of five listeners, and one for the gateway's connections to Ironic
 	leastConns     = 4
 )
 
-// ConnsWithin is how many connections a listener has at most where the process may have so many descriptors; MaxConns
-// where these are enough.
+// ConnsWithin returns how many connections a listener may have in a process that may have that many descriptors:
+// MaxConns if they are enough.
 func ConnsWithin(descriptors uint64) int {
 	if descriptors >= ownDescriptors+shares*MaxConns {
 		return MaxConns
@@ -22,7 +22,7 @@ func ConnsWithin(descriptors uint64) int {
 	return max(leastConns, (int(descriptors)-ownDescriptors)/shares)
 }
 
-// Descriptors is how many the process may have: Go has raised what a shell says to the hard limit by now.
+// Descriptors returns how many descriptors the process may have. At its start Go raises the soft limit to the hard one.
 func Descriptors() uint64 {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -9,26 +9,25 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 )
 
-// strangersGap is the least time between two lines about clients that we cannot speak with: anybody can cause them.
+// strangersGap is the least time between two lines about failed TLS handshakes: anybody can cause them.
 const strangersGap = time.Minute
 
-// ErrorLog is for an http.Server's own log, what it cannot tell a client. Handshakes that
-// fail are told once in a while, with how many were not; connections without a word, as
-// those of a load balancer's check, only to who debugs.
+// ErrorLog returns the handler for the log of an http.Server. It logs a line of a kind once in a while, with the count
+// of those left out. Only level debug has them all, and those about silent connections, as of a load balancer's check.
 func ErrorLog(to *slog.Logger) slog.Handler {
 	return &errorLines{Handler: to.Handler(), strangers: logging.Rare{Gap: strangersGap}}
 }
 
-// errorLines passes lines on, some of them as such for debugging.
+// errorLines passes lines on, some of them at level debug.
 type errorLines struct {
 	slog.Handler
 	strangers, others logging.Rare
 }
 
-// Handle is slog.Handler's.
+// Handle implements slog.Handler.
 func (e *errorLines) Handle(ctx context.Context, r slog.Record) error {
 	if strings.HasPrefix(r.Message, "http: panic serving") || strings.HasPrefix(r.Message, "error gathering metrics") {
-		return e.Handler.Handle(ctx, r) // a mistake of ours
+		return e.Handler.Handle(ctx, r) // a bug of the throttle
 	}
 	about, told := &e.others, false
 	if strings.HasPrefix(r.Message, "http: TLS handshake error") {

@@ -1,4 +1,4 @@
-// Package httpserve runs HTTP servers and ends them in good order.
+// Package httpserve runs HTTP servers and ends them cleanly.
 package httpserve
 
 import (
@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// Server is one http.Server with its open listener. Its ConnState and ConnContext hooks are taken.
+// Server is one http.Server with its open listener. Serve sets its ConnState and ConnContext hooks.
 type Server struct {
 	Name     string // in errors
 	HTTP     *http.Server
 	Listen   net.Listener
-	MaxConns int    // connections at the same time, fewer where descriptors are few; 0: MaxConns
-	Cut      func() // called before requests are cut that took longer than drain; may be nil
+	MaxConns int    // connections at once, fewer if descriptors are few; 0: the constant MaxConns
+	Cut      func() // Serve calls it before it cuts requests that took longer than drain; may be nil
 }
 
 // Serve answers on all listeners until ctx ends or one of them fails. Then it takes nothing new, gives requests in
-// flight drain to end, cuts what is left, and returns: nil, or what went wrong, each error with the name of its
-// server. A connection on which nothing was asked is no error and delays nothing.
+// flight drain to end, and cuts the rest. It returns what went wrong, each error with the name of its server. A
+// connection without a request is no error and delays nothing.
 func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -33,7 +33,7 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	for i, s := range all {
 		limit(&s, min(fit, cmp.Or(s.MaxConns, MaxConns)))
 		running.Go(func() {
-			defer end() // of all of them
+			defer end() // all servers
 			errs[2*i] = s.serve()
 		})
 		running.Go(func() {
@@ -45,7 +45,7 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	return errors.Join(errs...)
 }
 
-// serve answers until the server is shut down, which is no error, with TLS where it has a certificate.
+// serve answers, with TLS if the server has a TLSConfig, until shutdown, which is no error.
 func (s Server) serve() error {
 	serve := s.HTTP.Serve
 	if s.HTTP.TLSConfig != nil {
@@ -57,7 +57,7 @@ func (s Server) serve() error {
 	return nil
 }
 
-// shutdown ends the server and cuts what takes longer than drain.
+// shutdown ends the server and cuts requests that take longer than drain.
 func (s Server) shutdown(ctx context.Context, drain time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, drain)
 	defer cancel()
