@@ -11,21 +11,21 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Access finds out which user the holder of a bearer token is, "" for none, and whether it may do verb, the HTTP method in
-// lower case, on the path of a URL. from is the address at the other end of the connection, the zero Addr where that is
-// unknown. An error means that it cannot be found out. It is safe for concurrent use and bounds its own time and cost.
+// Access finds out whose bearer token it is, "" for nobody's, and whether that user may do verb, the HTTP method in
+// lower case, on the path of a URL. from is the address at the other end of the connection, the zero Addr if that is
+// unknown. An error means that Access cannot find out. It is safe for concurrent use and bounds its own time and cost.
 type Access interface {
 	Check(ctx context.Context, from netip.Addr, token, path, verb string) (user string, allowed bool, err error)
 }
 
-// gate lets requests through to a listener. The zero value lets through all of them.
+// gate checks the requests of a listener. The zero value lets all of them in.
 type gate struct {
-	access Access           // nil: no token is asked for
-	names  *httpserve.Names // then: the names by which the listener may be asked; nil: any
+	access Access           // nil: nobody needs a token
+	names  *httpserve.Names // without access: the names to which the listener answers; nil: to any
 }
 
-// let reports whether r may go on, and as which request; else it has answered. It tells nothing about paths and methods to
-// users who may not use them.
+// let reports whether r may go on, and returns it with its user; if not, let has answered. Users who may not use a path
+// and method learn nothing about them.
 func (g *gate) let(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if g.access == nil {
 		if g.names != nil {
@@ -43,10 +43,10 @@ func (g *gate) let(w http.ResponseWriter, r *http.Request) (*http.Request, bool)
 	}
 	verb := strings.ToLower(r.Method)
 	switch user, may, err := g.access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
-	case err != nil: // the cause is for the operator, in the log of Access
-		writeError(w, http.StatusServiceUnavailable, "", "the user cannot be found out now, so nothing was done; ask again")
+	case err != nil: // Access logs the cause, for the operator
+		writeError(w, http.StatusServiceUnavailable, "", "the throttle cannot find out the user now, and did nothing; ask again")
 	case user == "":
-		unauthorized(w, "the bearer token is not, or no longer, good")
+		unauthorized(w, "the bearer token is not valid, or not valid any more")
 	case !may:
 		writeError(w, http.StatusForbidden, "", user+" may not "+shown(verb)+" "+shown(r.URL.Path))
 	default:
@@ -55,7 +55,7 @@ func (g *gate) let(w http.ResponseWriter, r *http.Request) (*http.Request, bool)
 	return nil, false
 }
 
-// remote is the address that r came from. Headers of proxies do not count: any client may set them.
+// remote returns the address that r came from. Headers of proxies do not count: any client may set them.
 func remote(r *http.Request) netip.Addr {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -69,7 +69,7 @@ func unauthorized(w http.ResponseWriter, message string) {
 	writeError(w, http.StatusUnauthorized, "", message)
 }
 
-// bearer is the one token that r carries.
+// bearer returns the one bearer token of r.
 func bearer(r *http.Request) (string, bool) {
 	given := r.Header.Values("Authorization")
 	if len(given) != 1 {
@@ -80,10 +80,10 @@ func bearer(r *http.Request) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// userKey is where the context of a request has the name of its user.
+// userKey finds the name of the user in the context of a request.
 type userKey struct{}
 
-// audit is the log for what r changes.
+// audit returns the log for what r changes.
 func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 	log := s.opts.Log.With("remote", r.RemoteAddr)
 	if user, known := r.Context().Value(userKey{}).(string); known {
@@ -92,7 +92,7 @@ func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 	return log.With(about...)
 }
 
-// leader lets h answer where this process decides. It may stop to do so at any moment after: the decision checks again.
+// leader lets h answer only if this process decides. It may stop leading at any moment, so the Decider checks again.
 func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.opts.Leading() {

@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// isReady answers POST /v1/isready. Whatever the decision says is a 200.
+// isReady answers POST /v1/isready. A yes and a no are both a 200.
 func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
 	var ask api.Ask
 	if !readJSON(w, r, maxAskBody, &ask) {
@@ -33,10 +33,10 @@ func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// decides reports whether the decision is to answer an ask; else it has answered. This process has to lead, but not in
-// mode observe: there the answer is yes, so that work goes on without Lease and API server. A leader lets an ask wait a
-// little for the first complete poll. An asker that is gone by then gets no yes, which would hold a slot for nothing. A
-// query is refused: a GET that names a host would get a yes for which no slot is held, and a POST is no dry run by it.
+// decides reports whether the Decider may answer an ask; if not, decides has answered. This process has to lead, except
+// in mode observe: there the answer is yes, so that work goes on without Lease and API server. With a leader, an ask
+// waits a little for the first complete poll. A client that is gone by then gets no yes, whose slot nobody would use.
+// decides refuses a query: a GET that names a host would get a yes without a slot, and a POST no dry run.
 func (s *Server) decides(w http.ResponseWriter, r *http.Request) bool {
 	switch leads, query := s.opts.Leading(), r.URL.RawQuery; {
 	case query != "":
@@ -55,14 +55,14 @@ func (s *Server) decides(w http.ResponseWriter, r *http.Request) bool {
 		}
 	}
 	if r.Context().Err() != nil {
-		writeError(w, http.StatusServiceUnavailable, "", "the asker went away before the answer") // for the metrics
+		writeError(w, http.StatusServiceUnavailable, "", "the client went away before the answer") // for the metrics
 		return false
 	}
 	return true
 }
 
-// What texts look like. Nothing else is in a name of Kubernetes, nor can it be in that of a node of Ironic, but for
-// the '~' that parts namespace and name there. U+FFFD is what stands in for bytes that are no UTF-8.
+// The forms of texts. Names in Kubernetes and of nodes in Ironic have no other characters, except the '~' between
+// namespace and name in Ironic. U+FFFD stands for bytes that are no UTF-8.
 var (
 	uuidForm  = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	nameForm  = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
@@ -76,8 +76,8 @@ const (
 	maxText = 128 // bytes of UUIDs, hashes of up to 512 bits in hex, states
 )
 
-// faultOf is the first field of a that cannot be used, or nil. Texts that are too long are refused, not cut: a cut name
-// would be another host.
+// faultOf returns an *api.FieldError for the first wrong field of a, or nil. It refuses long texts instead of cutting
+// them: a cut name would be another host.
 func faultOf(a api.Ask) error {
 	switch {
 	case !slices.Contains(api.Ops(), a.Op):

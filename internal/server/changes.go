@@ -24,7 +24,7 @@ func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	audit.Info("hold released by hand", "released", answer.Released, "episode", answer.Hold.Episode, "result", answer.Message)
-	if err := s.opts.Save(); err != nil { // also when nothing was held any more: the save of a first try may have failed
+	if err := s.opts.Save(); err != nil { // even if nothing was held any more: the save of an earlier try may have failed
 		audit.Error("the release is in force, but not saved", "error", err)
 		writeError(w, http.StatusInternalServerError, "",
 			"the release is in force, but not saved yet: after a restart the host may be held again; the log has the cause")
@@ -71,7 +71,7 @@ func (s *Server) changeBreaker(
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// refuse answers and logs err of a change.
+// refuse answers and logs a change that failed with err.
 func refuse(w http.ResponseWriter, audit *slog.Logger, err error) {
 	answer := new(api.Error)
 	if !errors.As(err, &answer) {
@@ -83,7 +83,7 @@ func refuse(w http.ResponseWriter, audit *slog.Logger, err error) {
 	writeError(w, answer.Code, answer.Field, answer.Message)
 }
 
-// hostOf is the host in the path of r.
+// hostOf returns the host in the path of r.
 func hostOf(r *http.Request) (namespace, name string) {
 	namespace, name = r.PathValue("namespace"), r.PathValue("name")
 	if namespace == api.NoNamespace {

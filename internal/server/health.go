@@ -10,8 +10,8 @@ import (
 // healthz answers as long as the process serves.
 func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") }
 
-// readyz answers 503 as long as new hosts would be refused for want of a view. A process that stands by is ready when
-// it could take over: Services find the leader by its label. Mode observe refuses no host.
+// readyz answers 503 while the throttle would refuse new hosts because it has no fresh view of Ironic. A standby is
+// ready if it could take over: Services find the leader by its label. Mode observe refuses no host, so it is ready.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	leads := s.opts.Leading()
 	why := notReady(s.opts.Decider.View(s.opts.Now()))
@@ -30,7 +30,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// notReady says why v is not good enough to decide by, "" when it is.
+// notReady says why v is not good enough for decisions; "" if it is.
 func notReady(v api.View) string {
 	var why string
 	switch {
@@ -47,7 +47,7 @@ func notReady(v api.View) string {
 	return why
 }
 
-// writeText sends one line: what kubelet shows in the events of a pod.
+// writeText sends one line, which kubelet shows in the events of the pod.
 func writeText(w http.ResponseWriter, code int, line string) {
 	write(w, code, "text/plain; charset=utf-8", []byte(line+"\n"))
 }

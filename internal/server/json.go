@@ -21,10 +21,10 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// readJSON reads a body of at most limit bytes into v, or answers what is wrong with it and reports false: only known
-// fields in exactly their spelling, each once. A misspelt field would otherwise be a host that quietly asks for less than
-// it meant. The content type is demanded of an empty body too: a page of another site cannot send it without asking us
-// first, which we refuse.
+// readJSON reads a body of at most limit bytes into v, or answers what is wrong with it and returns false. It takes
+// only known fields in their exact spelling, each once: with a misspelt field a host would ask for less than it meant.
+// An empty body needs the content type too: a page of another site cannot send it without a preflight request,
+// which the server refuses.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) bool {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		writeError(w, http.StatusUnsupportedMediaType, "", "Content-Type must be application/json")
@@ -44,7 +44,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) bool {
 	return err == nil
 }
 
-// decode reads one JSON object, or nothing, which is {}. The error is a *api.FieldError wherever one field is to blame.
+// decode reads one JSON object; no body stands for {}. The error is an *api.FieldError if one field is to blame.
 func decode(body []byte, v any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
@@ -69,10 +69,10 @@ func decode(body []byte, v any) error {
 	return notNull(body)
 }
 
-// called is what messages call the values of a field of a kind.
+// called has the words of error texts for the values of each kind.
 var called = map[reflect.Kind]string{reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.String: "a string"}
 
-// notNull refuses fields that are null: what the sender meant would be a guess, and encoding/json guesses "absent".
+// notNull refuses fields that are null: encoding/json takes them for absent, which the client may not have meant.
 func notNull(body []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -86,8 +86,7 @@ func notNull(body []byte) error {
 	return nil
 }
 
-// readChange is readJSON for what an operator changes. Browsers that say where a request
-// comes from are held to it.
+// readChange is readJSON for what an operator changes. It refuses what a browser sends for a page of another site.
 func readChange(w http.ResponseWriter, r *http.Request, v any) bool {
 	if err := sameOrigin.Check(r); err != nil {
 		writeError(w, http.StatusForbidden, "", "a page of another site must not change anything here")
@@ -100,7 +99,7 @@ var sameOrigin = http.NewCrossOriginProtection()
 
 const internalError = "internal error; the log has the details"
 
-// writeJSON sends v with code; lists are never null. The whole body is built before the first byte, so that a fault
+// writeJSON sends v with code; lists are never null. It builds the whole body before the first byte, so that a fault
 // cannot cut an answer in two.
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	whole := reflect.New(reflect.TypeOf(v)).Elem()
@@ -114,7 +113,7 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 	write(w, code, "application/json", append(body, '\n'))
 }
 
-// fill makes nil lists and maps in v empty ones. Lists are copied first: readers share what the Decider gives.
+// fill makes nil lists and maps in v empty ones. It copies lists first, because readers share what the Decider returns.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -145,12 +144,12 @@ func write(w http.ResponseWriter, code int, kind string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// writeError sends the error form of every answer that is not 2xx.
+// writeError sends an error in the form that every answer has that is not 2xx.
 func writeError(w http.ResponseWriter, code int, field, message string) {
 	writeJSON(w, code, api.ErrorBody{Error: api.Error{Code: code, Message: message, Field: field}})
 }
 
-// writeBadRequest answers 400 and names the field where one is to blame.
+// writeBadRequest answers 400 and names the field if one is to blame.
 func writeBadRequest(w http.ResponseWriter, err error) {
 	field := ""
 	if f := new(api.FieldError); errors.As(err, &f) {
@@ -159,6 +158,6 @@ func writeBadRequest(w http.ResponseWriter, err error) {
 	writeError(w, http.StatusBadRequest, field, err.Error())
 }
 
-// shown is a client's text as it is shown, oneLine that of others.
+// shown shortens a text of a client for logs and answers, oneLine a text of another server.
 func shown(text string) string   { return ironic.Line(text, 64) }
 func oneLine(text string) string { return ironic.Line(text, 1<<10) }

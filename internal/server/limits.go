@@ -2,21 +2,21 @@ package server
 
 import "time"
 
-// Every bound of the HTTP side.
+// The bounds of the HTTP side.
 const (
 	maxAskBody     = 16 << 10 // bytes of POST /v1/isready
 	maxChangeBody  = 4 << 10  // bytes of the other requests
 	maxHeaderBytes = 16 << 10
 
-	// fewConns is how many connections the listeners for health and metrics have at the same time, which few ask; the
-	// others have httpserve.MaxConns.
+	// fewConns bounds the connections of the listeners for health and metrics, which have few clients. The other
+	// listeners may have httpserve.MaxConns.
 	fewConns = 128
 
 	maxTrip = 30 * 24 * time.Hour
 
-	// Hosts that GET /v1/queue shows of each pool, unless told, and at most.
+	// How many hosts of each pool GET /v1/queue shows by default, and at most.
 	queueRows    = 100
-	maxQueueRows = 1000 // decisions wait while a queue is walked
+	maxQueueRows = 1000 // decisions wait while the Decider walks a queue
 
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second
@@ -26,7 +26,7 @@ const (
 	// firstPollWait is how long an ask waits for the first complete poll. The client gives up after 2 s.
 	firstPollWait = time.Second
 
-	// drainTimeout is how long requests in flight may take after the end was asked for; what is left then is cut, so
-	// that all is over within 5 s.
+	// drainTimeout is how long requests in flight may take after ctx has ended. Then Serve cuts the rest, so that it
+	// returns within 5 s.
 	drainTimeout = 4 * time.Second
 )

@@ -30,8 +30,8 @@ func (s *Server) hostPage(w http.ResponseWriter, r *http.Request) {
 	writePage(w, page.Host(v))
 }
 
-// mayChange reports whether the user of r may POST to a path: where no token is asked for, each may. Only the
-// process that decides changes anything.
+// mayChange returns a function that reports whether the user of r may POST to a path. If nobody needs a token,
+// everybody may. Only the process that decides can change anything.
 func (s *Server) mayChange(r *http.Request) func(path string) bool {
 	guarded := r.Context().Value(userKey{}) != nil
 	leads := s.opts.Leading()

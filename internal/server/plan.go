@@ -10,21 +10,21 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Planner says which planned work would pay (docs/planned-work.md). It changes nothing. Its methods read the cluster, end
-// with ctx, and are safe for concurrent use. An error tells why there is no plan now.
+// Planner says which planned work would pay (docs/planned-work.md). It changes nothing. Its methods read the cluster,
+// end with ctx, and are safe for concurrent use. An error says why there is no plan now.
 type Planner interface {
 	Plan(ctx context.Context) (api.Plan, error)
-	// Explain tells of one host; known is false for an unknown one.
+	// Explain says what the plan means for one host; known is false if there is no such host.
 	Explain(ctx context.Context, namespace, name string) (e api.PlanExplanation, known bool, err error)
 }
 
 // planTimeout bounds what a plan may take; api.PlanTimeout is longer.
 const planTimeout = 60 * time.Second
 
-// plannerOff is what GET /v1/plan tells where nothing is planned.
+// plannerOff is the answer of GET /v1/plan if the settings plan nothing.
 const plannerOff = "the planner is off: set IRONIC_THROTTLE_DISRUPTION=plan"
 
-// planning lets h answer where plans are made: by the process that decides, and in planTimeout.
+// planning lets h answer, within planTimeout, if there is a Planner and this process decides.
 func (s *Server) planning(h func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Planner == nil {
@@ -44,7 +44,8 @@ func (s *Server) planning(h func(ctx context.Context, w http.ResponseWriter, r *
 		switch err := h(ctx, w, r); {
 		case err == nil:
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			writeError(w, http.StatusServiceUnavailable, "", fmt.Sprintf("there is no plan within %s: %s", api.Age(planTimeout), oneLine(err.Error())))
+			text := fmt.Sprintf("there is no plan within %s: %s", api.Age(planTimeout), oneLine(err.Error()))
+			writeError(w, http.StatusServiceUnavailable, "", text)
 		case ctx.Err() != nil:
 			writeError(w, http.StatusServiceUnavailable, "", "this throttle is ending")
 		default:

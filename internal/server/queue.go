@@ -34,8 +34,8 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, q)
 }
 
-// parseQueueQuery refuses what it does not know, as the ask does: a misspelt parameter would show something else than was
-// meant. The error is a *api.FieldError.
+// parseQueueQuery reads the query of GET /v1/queue. It refuses unknown parameters: a misspelt one would show other
+// hosts than the client meant. The error is an *api.FieldError.
 func parseQueueQuery(raw string) (q api.QueueQuery, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -44,7 +44,8 @@ func parseQueueQuery(raw string) (q api.QueueQuery, err error) {
 	for name, all := range values {
 		switch {
 		case !slices.Contains(queueParameters, name):
-			return q, &api.FieldError{Field: cmp.Or(shown(name), "query"), Rule: "is not a parameter: known are " + strings.Join(queueParameters, ", ")}
+			rule := "is not a parameter: known are " + strings.Join(queueParameters, ", ")
+			return q, &api.FieldError{Field: cmp.Or(shown(name), "query"), Rule: rule}
 		case len(all) > 1:
 			return q, &api.FieldError{Field: name, Rule: "is given twice"}
 		}

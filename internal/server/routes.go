@@ -15,7 +15,7 @@ import (
 // routes are handlers by pattern of http.ServeMux: METHOD PATH, where {$} ends a path that ends with a slash.
 type routes map[string]http.HandlerFunc
 
-// apiRoutes are those of the API and its page.
+// apiRoutes are the routes of the API and its page.
 func (s *Server) apiRoutes() routes {
 	return routes{
 		"GET /v1/isready":  s.vacancy,
@@ -39,8 +39,8 @@ func (s *Server) apiRoutes() routes {
 	}
 }
 
-// localRoutes are those of the API and of profiles: where the time and the memory of the process go. One request for
-// a profile costs seconds of a core, so they are on the local listener alone.
+// localRoutes are the routes of the API and of profiles of the process. One profile costs seconds of a core, so only
+// the local listener has them.
 func (s *Server) localRoutes() routes {
 	all := s.apiRoutes()
 	all["GET /debug/pprof/{profile...}"] = profile
@@ -64,8 +64,8 @@ func (s *Server) healthRoutes() routes {
 
 func (s *Server) metricsRoutes() routes { return routes{"GET /metrics": s.opts.Metrics.ServeHTTP} }
 
-// guarded serves all to those whom g lets in. Each request is measured by its route, the path of its pattern, or "other".
-// What no route answers has the body that all our errors have.
+// guarded serves all to the clients that g lets in. It measures each request by its route: the path of its pattern, or
+// "other". A request without a route gets an error in the form that all errors have.
 func (s *Server) guarded(g *gate, all routes) http.Handler {
 	mux := http.NewServeMux()
 	serve := func(route string, h http.HandlerFunc) http.Handler { return s.opts.Instrument(route, s.within(g, h)) }
@@ -81,7 +81,9 @@ func (s *Server) guarded(g *gate, all routes) http.Handler {
 		slices.Sort(allowed)
 		mux.Handle(path, serve("other", notAllowed(strings.Join(allowed, ", "))))
 	}
-	missing := serve("other", func(w http.ResponseWriter, _ *http.Request) { writeError(w, http.StatusNotFound, "", "no such path") })
+	missing := serve("other", func(w http.ResponseWriter, _ *http.Request) {
+		writeError(w, http.StatusNotFound, "", "no such path")
+	})
 	mux.Handle("/", missing)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if clean(r.URL.EscapedPath()) {
@@ -99,10 +101,10 @@ func notAllowed(allowed string) http.HandlerFunc {
 	}
 }
 
-// clean reports whether http.ServeMux takes p as it is.
+// clean reports whether http.ServeMux takes p without a redirect.
 func clean(p string) bool { return path.IsAbs(p) && (path.Clean(p) == p || path.Clean(p)+"/" == p) }
 
-// within lets those through to h whom g lets in, and turns a panic into a 500.
+// within lets h answer the requests that g lets in, and turns a panic into a 500.
 func (s *Server) within(g *gate, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -9,20 +9,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
-// Listeners are open; a nil one is not served. Serve closes them.
+// Listeners are open, or nil for those that do not exist. Serve closes them.
 type Listeners struct {
 	API, Health, Metrics net.Listener
-	// Local serves the API too, in plain HTTP and without Access: it must be out of reach of other machines.
+	// Local serves the API too, in plain HTTP and without Access: other machines must not reach it.
 	Local net.Listener
 }
 
-// Serve answers on all listeners until ctx ends or one of them fails. Then it takes nothing new, answers what is in
-// flight, and returns within 5 s: nil, or what went wrong, each error with the name of its listener. A connection
-// without a request is no error and delays nothing.
+// Serve answers on all listeners until ctx ends or one of them fails. Then it takes nothing new, answers requests in
+// flight, and returns within 5 s. Each error names its listener. A connection without a request is no error and delays
+// nothing.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	served, scraped := s.newHTTP(s.api), s.newHTTP(s.metrics)
 	served.TLSConfig, scraped.TLSConfig = s.opts.TLS, s.opts.MetricsTLS
-	if l.API != nil && s.opts.TLS == nil { // with TLS the browser itself holds the name against the certificate
+	if l.API != nil && s.opts.TLS == nil { // with TLS the client itself checks the name in the certificate
 		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.opts.Address)
 		s.gate.names = &names
 	}
@@ -40,7 +40,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	return httpserve.Serve(ctx, s.drain, all...)
 }
 
-// newHTTP bounds everything that a client could stretch.
+// newHTTP returns a server with a bound on everything that a client could stretch.
 func (s *Server) newHTTP(h http.Handler) *http.Server {
 	made := &http.Server{
 		Handler:           h,
@@ -51,6 +51,6 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(s.opts.Log), slog.LevelWarn),
 	}
-	made.RegisterOnShutdown(s.end) // a plan that is being made ends
+	made.RegisterOnShutdown(s.end) // this ends a plan that the Planner still makes
 	return made
 }

@@ -16,59 +16,59 @@ import (
 
 // Decider is what the server needs of the decision. Its methods are safe for concurrent use and do not block.
 type Decider interface {
-	// IsReady decides about a valid, normalized ask.
+	// IsReady decides on a valid, normalized ask.
 	IsReady(now time.Time, ask api.Ask) api.Answer
-	// Vacancy tells whether a slot is free and changes nothing.
+	// Vacancy answers whether a slot is free, and changes nothing.
 	Vacancy(now time.Time) api.Answer
-	// Status shows everything but Version and Settings.
+	// Status returns the status, without what Options.Complete adds.
 	Status(now time.Time) api.Status
-	// View tells how fresh the view of Ironic is, and costs nothing.
+	// View says how fresh the view of Ironic is, and costs little.
 	View(now time.Time) api.View
-	// Revision moves with everything that Status shows but what time alone changes.
+	// Revision changes with all that Status returns, except what time alone changes.
 	Revision() uint64
-	// QueueOf shows who waits, as far as query wants to know.
+	// QueueOf returns the hosts that wait and that query asks for.
 	QueueOf(now time.Time, query api.QueueQuery) api.Queue
-	// Why tells the story of one host and changes nothing.
+	// Why says how one host stands and why, and changes nothing.
 	Why(now time.Time, namespace, name string) api.Why
-	// Holds shows the failed hosts.
+	// Holds returns the holds of failed hosts.
 	Holds(now time.Time) api.Holds
-	// ReleaseHold ends the hold of a host, of whatever episode when that is "". An *api.Error says why not.
+	// ReleaseHold ends the hold of a host, if episode is its episode or "". An *api.Error says why it did not.
 	ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error)
-	// Breakers shows the circuit breakers.
+	// Breakers returns the circuit breakers.
 	Breakers(now time.Time) api.Breakers
-	// ResetBreaker closes the breaker of a scope, TripBreaker opens it for d, or for its recovery time when d is 0.
-	// An *api.Error says why not.
+	// ResetBreaker closes the breaker of a scope. TripBreaker opens it for d, or for its recovery time if d is 0. An
+	// *api.Error says why they did not.
 	ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error)
 	TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error)
 	// FirstPoll is closed after the first complete poll.
 	FirstPoll() <-chan struct{}
 }
 
-// Options is what New needs. Access, TLS and Planner may be nil. The functions are called for each request and must not block.
+// Options is what New needs. Access, TLS and Planner may be nil. No function but Save may block.
 type Options struct {
 	Decider Decider
-	// Complete adds to a status what is no matter of the Decider. Readers share what the status holds: it is not changed.
+	// Complete adds to a status what the Decider does not know. Readers share its lists and maps: Complete changes none.
 	Complete func(*api.Status)
-	// Access is asked about every request to the API, the page too; nil: each is let in. It needs TLS: a token must not
-	// travel in the clear. MetricsAccess is the same for /metrics.
+	// Access checks every request to the API and the page; nil: everybody may do everything. It needs TLS, because a
+	// token must not travel in the clear. MetricsAccess does the same for /metrics.
 	Access, MetricsAccess Access
-	// TLS and MetricsTLS are how API and metrics are served; nil: plain HTTP.
+	// TLS and MetricsTLS are the TLS of API and metrics; nil: plain HTTP.
 	TLS, MetricsTLS *tls.Config
-	// Address is where the API listens, as LISTEN_ADDRESS has it.
+	// Address is where the API listens, as IRONIC_THROTTLE_LISTEN_ADDRESS says.
 	Address string
-	// Leading reports whether this process decides. Standby tells why it does not, such as "throttle-1 leads", and
-	// CouldLead whether it could take over now, and so is ready.
+	// Leading reports whether this process decides. Standby says why it does not, such as "throttle-1 leads". CouldLead
+	// reports whether it could take over now, and so is ready.
 	Leading   func() bool
 	Standby   func() (why string)
 	CouldLead func() bool
-	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where it does
-	// not decide.
+	// Observe reports whether the mode is observe: then the process answers asks and is ready even if it does not
+	// decide.
 	Observe func() bool
-	// Save makes released holds last; it is called before a release is answered.
+	// Save saves the holds. The server calls it before it answers a release.
 	Save func() error
 	// Planner answers GET /v1/plan; nil: nothing is planned.
 	Planner Planner
-	// Running is the planned work that is being carried out; nil from it: none.
+	// Running returns the planned work that the throttle carries out now; nil: none.
 	Running func() *api.PlanRunning
 	// Metrics answers GET /metrics.
 	Metrics http.Handler
@@ -105,13 +105,13 @@ func New(o Options) (*Server, error) {
 	s.api = s.guarded(s.gate, s.apiRoutes())
 	s.local = s.guarded(&gate{names: &httpserve.Names{}}, s.localRoutes())
 	s.health = s.guarded(&gate{}, s.healthRoutes())
-	// By any name: proxies in front pass on names of their own, and nothing can be changed here.
+	// Metrics answer to any name: proxies pass on names of their own, and nobody can change anything here.
 	s.metrics = s.guarded(&gate{access: o.MetricsAccess}, s.metricsRoutes())
 	return s, nil
 }
 
-// API is the handler of /v1 and the page.
+// API returns the handler of /v1 and the page.
 func (s *Server) API() http.Handler { return s.api }
 
-// Health is the handler of /healthz and /readyz.
+// Health returns the handler of /healthz and /readyz.
 func (s *Server) Health() http.Handler { return s.health }

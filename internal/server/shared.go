@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// statusMaxAge bounds what only the clock changes in a status: its ages.
+	// statusMaxAge bounds how old a status may be in which nothing but its ages has changed.
 	statusMaxAge = time.Second
-	// lockShare is one part in so many of the time in which readers may have the decision's lock, and lockPause the
-	// longest pause for that.
+	// Readers may hold the lock of the decision for one lockShare-th of the time. lockPause is the longest pause after
+	// a read.
 	lockShare = 20
 	lockPause = time.Second
 )
 
-// shared caches what list reads of the decision, for all readers: it is read once for each change, however many want
-// it, and when nothing has changed from no lock at all.
+// shared caches what list reads of the decision, for all readers. However many they are, list runs once for each change
+// and once in statusMaxAge; a read of the cache needs no lock of the decision.
 func shared[V any](d Decider, list func(context.Context, struct{}) (V, error)) (*snapshot.Cache[struct{}, V], error) {
 	return snapshot.New(snapshot.Options[struct{}, V]{
 		Generation: func(struct{}) snapshot.Generation { return snapshot.Generation(d.Revision()) },
@@ -28,12 +28,12 @@ func shared[V any](d Decider, list func(context.Context, struct{}) (V, error)) (
 	})
 }
 
-// share makes what readers share of the decision.
+// share makes the caches that all readers share.
 func (s *Server) share() (err error) {
 	d, now := s.opts.Decider, s.opts.Now
-	ofStatus := newGentle()
+	statusGentle := newGentle()
 	if s.statuses, err = shared(d, func(ctx context.Context, _ struct{}) (st api.Status, err error) {
-		err = ofStatus.do(ctx, func() { st = d.Status(now()) })
+		err = statusGentle.do(ctx, func() { st = d.Status(now()) })
 		return st, err
 	}); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (s *Server) share() (err error) {
 	return err
 }
 
-// gentle keeps readers from the decision's lock: one at a time has it, and then none for a while, so that however many
-// read, decisions have nearly all of the time. There is one for the status, which is shared, and one for all else.
+// gentle keeps readers off the lock of the decision: one reader at a time has it, and then none for a while. So
+// decisions have nearly all of the time, however many read. There is one for the status, and one for everything else.
 type gentle struct {
 	next chan time.Time // a reader takes it, reads from that time on, and puts the next one back
 }
