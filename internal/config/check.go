@@ -12,22 +12,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 )
 
-// must is a rule between settings: the first of keys is at fault unless it holds. In says each %s is one of the others.
+// must checks a rule: the first of keys is wrong unless it holds. Each %s in says is one of the other keys.
 func (l *loader) must(holds bool, says string, keys ...string) {
 	if said := l.about(says, keys[1:]); !holds && said != "" && !l.broken[keys[0]] {
 		l.fault(keys[0], named(keys[0]).text(l.config), said)
 	}
 }
 
-// warn tells the operator of what stops nothing and may not be meant. In says each %s is one of keys.
+// warn warns of settings that the operator may not have meant. Each %s in says is one of keys.
 func (l *loader) warn(doubt bool, says string, keys ...string) {
 	if said := l.about(says, keys); doubt && said != "" {
 		l.warnings = append(l.warnings, said)
 	}
 }
 
-// about writes settings with their values and sources into a text; "" where one of them is at fault by itself: one
-// mistake, one message.
+// about writes settings with their values and sources into a text. It returns "" if one of them is wrong by itself: one
+// mistake gives one message.
 func (l *loader) about(says string, keys []string) string {
 	var all []any
 	for _, key := range keys {
@@ -40,7 +40,7 @@ func (l *loader) about(says string, keys []string) string {
 	return fmt.Sprintf(says, all...)
 }
 
-// check holds the rules between settings.
+// check checks the rules between settings.
 func (l *loader) check() {
 	c := l.config
 	to, on, elects, gateway := c.Ironic, c.Kubernetes.On, c.Kubernetes.Leader.Elect, c.Gateway.Listen
@@ -81,8 +81,9 @@ func (l *loader) check() {
 	}
 }
 
-// checkAccess: tokens travel by TLS alone, and somebody has to know them. A gateway that others reach may open more
-// than was meant. Ironic sees our certificate through https only; where Ironic has to be found, that may be so.
+// checkAccess makes sure that tokens travel only by TLS and that a cluster can check them, and warns of a gateway that
+// opens more than the operator may have meant. The throttle shows Ironic its certificate only by https; if it has to
+// find Ironic first, it may.
 func (l *loader) checkAccess() {
 	c := l.config
 	dir, asks, gateway := c.Access.CertDir, c.Access.Mode == AccessKubernetes, c.Gateway.Listen
@@ -118,9 +119,9 @@ func TooManyWorkers(workers, limit int) string {
 var serviceLink = regexp.MustCompile(
 	`^` + prefix + `(\w+_)?(SERVICE_HOST=|SERVICE_PORT(_\w+)?=|PORT=\w+://|PORT_\d+_(TCP|UDP|SCTP))`)
 
-// checkNames refuses names in the environment that are nearly those of settings: they would be ignored in
-// silence. Names of BMO and of Ironic's image lie beside ours where base takes the ConfigMap of both, so
-// only names with our prefix have near ones, and the limit's. No value is shown, which may be a secret.
+// checkNames refuses names in the environment that are nearly those of settings, because nobody would read them. With
+// the ConfigMap of BMO and Ironic the environment has their names too, so only the names with prefix and that of the
+// limit are compared. Its faults show no values, which may be secrets.
 func (l *loader) checkNames() {
 	const limit, typo = "MAX_CONCURRENT_PROVISIONING_HOSTS", 2
 	known := []string{prefix + "URL", prefix + "TOKEN_FILE", prefix + "CA_FILE"} // of the client commands
@@ -128,7 +129,7 @@ func (l *loader) checkNames() {
 	for _, s := range settings {
 		name, short := s.names[0], s.short()
 		known, ours, meant = append(known, s.names...), append(ours, prefix+short), append(meant, name)
-		if name != short && !s.has("common") && os.Getenv(name) == "" { // else somebody knows its name
+		if name != short && !s.has("common") && os.Getenv(name) == "" { // with a value under its own name, there is no mistake
 			bare = append(bare, short)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package config turns flags, environment and a file into one checked Config: viper reads and merges them, and what
-// it does not do is ours: every fault at once, with the place that the value came from, its rule and the nearest name.
+// Package config makes one checked Config of flags, environment and a file. Viper reads and merges them. The package
+// reports every fault at once, with the source of the value, its rule and the nearest name.
 package config
 
 import (
@@ -8,25 +8,24 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// Config is the whole configuration of one throttle, checked. It is a value: Load and Reload
-// make new ones, nothing changes one in place.
+// Config is the whole, checked configuration of one throttle. Load and Reload make new ones; nothing changes one.
 //
 // It is also the only list of settings, in the order of help and docs. Each field with these tags is one:
 //
 //	set      its key in the file; the names in the environment and of the flag follow from it (settings.go)
-//	env      its names in the environment, where they do not follow from the key
+//	env      its names in the environment, if they do not follow from the key
 //	def      its default, as text; without one it is unset
-//	is       what its value must be (rules.go), where the type does not say it
+//	is       what its value must be (rules.go), if the type does not say it
 //	help     what it means
-//	basic    most operators meet it
+//	basic    --help shows its flag
 //	restart  a reload of the file does not change it
-//	lenient  as BMO reads it: what cannot be read is a warning, not a fault
+//	lenient  a value that cannot be read is a warning, not a fault, as in BMO
 //	common   other programs have a variable of that name without our prefix
 //
 // Fields without tags follow from the others (follows.go).
 type Config struct {
 	File     string `set:"config" is:"path" basic:"" restart:"" common:"" help:"config file in YAML or JSON"`
-	FileText string // as it was read; it may hold a password
+	FileText string // the text of the file; it may hold a password
 	Mode     string `set:"mode" def:"enforce" is:"enforce|observe" basic:"" common:"" help:"enforce refuses; observe says yes and counts what it would refuse"`
 
 	Log struct {
@@ -36,13 +35,13 @@ type Config struct {
 	Limits Limits
 	View   struct {
 		PollInterval time.Duration `set:"pollInterval" def:"5s" is:"1s..1m" common:"" help:"time between two polls of Ironic"`
-		MaxStale     time.Duration // age of the last complete poll from which new hosts are refused
-		ListMaxAge   time.Duration // age up to which a node fetched alone, and the list of nodes, are believed
+		MaxStale     time.Duration // the throttle refuses new hosts if the last complete poll is older
+		ListMaxAge   time.Duration // how long the throttle believes a node that it fetched alone, and the list of nodes
 	}
 	Leases struct {
 		TTL           time.Duration `set:"leaseTtl" def:"5m" is:"1s..24h" common:"" help:"a host that does not use its slot gives it back after this"`
 		Linger        time.Duration `set:"linger" def:"45s" is:"1ms..24h" common:"" help:"a host between two phases keeps its slot this long"`
-		StartupSettle time.Duration // after the start busy nodes are adopted this long before the first yes
+		StartupSettle time.Duration // how long the throttle takes over busy nodes at its start, before the first yes
 	}
 	Holdoff Holdoff
 	Breaker Breaker
@@ -55,30 +54,30 @@ type Config struct {
 	Disruption Disruption
 	Ironic     Ironic
 
-	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1..100000" lenient:"" help:"BMO's workers, compared with the limit; with KUBERNETES as BMO's Deployment says"`
+	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1..100000" lenient:"" help:"BMO's workers, compared with the limit; unset = as BMO's Deployment says"`
 }
 
-// Limits says how many hosts may work at once. All of its numbers are hosts.
+// Limits says how many hosts may work at once. Its limits are numbers of hosts.
 type Limits struct {
 	Total        int                `set:"maxConcurrentProvisioningHosts" env:"MAX_CONCURRENT_PROVISIONING_HOSTS" def:"20" is:"1..100000" basic:"" help:"slots: hosts that may work at once"`
 	Mode         string             `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds a limit, at most yours"`
 	Pools        map[string]int     `set:"poolLimits" help:"slots of conductor groups"`
-	VirtualMedia string             `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: without limit, counted like all, or with slots of their own"`
+	VirtualMedia string             `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: exempt, counted like all, or with slots of their own"`
 	CountMode    string             `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
 	ExtraStates  bool               `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
 	Weights      map[string]float64 `set:"tenantWeights" help:"shares of namespaces; others have 1"`
 	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s or 1s..720h" help:"a host that does not move for this long counts no more; 0 = never"`
 }
 
-// Holdoff says for how long failed hosts are left alone for a human to look at (docs/behaviour.md).
+// Holdoff says how long the throttle holds failed hosts, so that a human can look at them (docs/behaviour.md).
 type Holdoff struct {
 	Timeout   time.Duration            `set:"failedHostHoldoff" def:"0s" is:"0s..2562047h" basic:"" help:"a failed host is left alone this long before its next try; 0 = no hold"`
 	Stage     string                   `set:"holdoffStage" def:"retry" is:"retry|remediate" help:"what is held: the next try, or BMO's deprovisioning before it too"`
 	Growth    float64                  `set:"holdoffGrowth" def:"1" is:"1..10" help:"each further failure in a row is held this many times as long"`
 	Hosts     map[string]time.Duration `set:"holdoffHosts" help:"holds of single hosts; 0 = never"`
 	State     string                   `set:"state" env:"IRONIC_THROTTLE_STATE IRONIC_THROTTLE_HOLDOFF_FILE" is:"state" basic:"" restart:"" common:"" help:"file, or configmap:NAME, that keeps holds through restarts"`
-	File      string                   // State, in one of
-	ConfigMap string                   // two words
+	File      string                   // State, if it is a file
+	ConfigMap string                   // the NAME of State, if it is configmap:NAME
 	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"`
 }
 
@@ -90,38 +89,38 @@ type Breaker struct {
 	RateLimitPerMinute int           `set:"breakerRateLimitPerMinute" def:"0" is:"0..10000" help:"hosts that may start within any 60 s; 0 = no limit"`
 }
 
-// Listen holds host:port of the listeners.
+// Listen has the host:port of each listener.
 type Listen struct {
 	API     string `set:"listenAddress" def:"127.0.0.1:8087" is:"address" basic:"" restart:"" common:"" help:"HTTP API and web page"`
-	Local   string // API and page once more, on loopback, plain and open to all; "" = not
+	Local   string // API and page on loopback too, in plain HTTP and open to all; "" = not
 	Health  string `set:"healthProbeBindAddress" def:":9441" is:"address" restart:"" common:"" help:"/healthz and /readyz"`
 	Metrics string `set:"metricsBindAddress" def:"127.0.0.1:8444" is:"address" restart:"" common:"" help:"/metrics"`
 }
 
-// Access says who may use the HTTP API and its page, and /metrics, and how they are served.
+// Access says who may use the HTTP API, its page and /metrics, and which TLS they have.
 type Access struct {
-	Mode    string   `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback alone"`
+	Mode    string   `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback only"`
 	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"has tls.crt, tls.key and client-ca.crt, for listeners beyond loopback"`
-	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"of listeners beyond loopback, and towards Ironic"`
-	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"of listeners beyond loopback, for TLS 1.2; unset = Go's"`
+	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"lowest TLS version of listeners beyond loopback, and towards Ironic"`
+	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"cipher suites of listeners beyond loopback, for TLS 1.2; unset = Go's"`
 }
 
-// Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in, and what is written there.
-// Without On the rest means nothing.
+// Kubernetes says what the throttle reads and writes in the cluster that has the BareMetalHosts. Without On the other
+// fields mean nothing.
 type Kubernetes struct {
 	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, and write Events that say why hosts wait"`
 	Kubeconfig string   // KUBECONFIG; "" = as a pod, by its service account
 	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" is:"namespaces" restart:"" help:"whose BareMetalHosts are watched; unset = all"`
-	Namespace  string   // POD_NAMESPACE, ours: of the Lease and the ConfigMap; "" = the service account's
-	Identity   string   // POD_NAME, our name in the Lease and in Events; "" = the host name
+	Namespace  string   // POD_NAMESPACE, which has the Lease and the ConfigMap; "" = the service account's
+	Identity   string   // POD_NAME, the throttle's name in the Lease and in Events; "" = the host name
 	Operator   string   `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`
 	Leader     struct {
 		Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"replicas agree by a Lease on the one that decides"`
-		LeaseName string // that of the ConfigMap that keeps the state
+		LeaseName string // the name of the ConfigMap that keeps the state
 	}
 }
 
-// Disruption says how planned work is planned (docs/planned-work.md).
+// Disruption says how the throttle plans planned work (docs/planned-work.md).
 type Disruption struct {
 	Mode             string          `set:"disruption" def:"off" is:"off|plan|execute" restart:"" common:"" help:"planned work: show plans, or carry them out where an annotation allows it"`
 	ConsolidateAfter disruption.Span `set:"disruptionConsolidateAfter" def:"Never" help:"a host is under-used when its pods have not changed for this long"`
@@ -129,16 +128,16 @@ type Disruption struct {
 	Tariff           float64         `set:"disruptionTariff" def:"0" is:"0..1000000" help:"price of a kWh, in any currency; 0 = none, and no host is consolidated"`
 }
 
-// Ironic says where Ironic is and how to reach it, as BMO says it. The files
-// need not exist: BMO uses its default paths only when something lies there.
+// Ironic says where Ironic is and how to reach it, as in BMO. The files need not exist: BMO uses its default paths only
+// if files are there.
 type Ironic struct {
 	// Endpoint is "" with Name. It may carry user:password@; never print it, see Effective.
 	Endpoint       string `set:"ironicEndpoint" env:"IRONIC_ENDPOINT" is:"url" basic:"" restart:"" help:"Ironic's URL; unset with KUBERNETES: that of BMO, or of IRONIC_NAME"`
 	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
-	Namespace      string `set:"ironicNamespace" env:"IRONIC_NAMESPACE" is:"name" restart:"" help:"namespace of that resource; unset = ours, else the watched one"`
+	Namespace      string `set:"ironicNamespace" env:"IRONIC_NAMESPACE" is:"name" restart:"" help:"namespace of that resource; unset = the throttle's own, else the watched one"`
 	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"has ironic/username and ironic/password; without it none are sent"`
 	CACertFile     string `set:"ironicCacertFile" env:"IRONIC_CACERT_FILE" def:"/opt/metal3/certs/ca/tls.crt" is:"path" restart:"" help:"CA of Ironic's certificate"`
-	ClientCertFile string `set:"ironicClientCertFile" env:"IRONIC_CLIENT_CERT_FILE" def:"/opt/metal3/certs/client/tls.crt" is:"path" restart:"" help:"our certificate towards Ironic"`
-	ClientKeyFile  string `set:"ironicClientPrivateKeyFile" env:"IRONIC_CLIENT_PRIVATE_KEY_FILE" def:"/opt/metal3/certs/client/tls.key" is:"path" restart:"" help:"key of our certificate"`
+	ClientCertFile string `set:"ironicClientCertFile" env:"IRONIC_CLIENT_CERT_FILE" def:"/opt/metal3/certs/client/tls.crt" is:"path" restart:"" help:"the throttle's certificate towards Ironic"`
+	ClientKeyFile  string `set:"ironicClientPrivateKeyFile" env:"IRONIC_CLIENT_PRIVATE_KEY_FILE" def:"/opt/metal3/certs/client/tls.key" is:"path" restart:"" help:"key of that certificate"`
 	Insecure       bool   `set:"ironicInsecure" env:"IRONIC_INSECURE" def:"false" restart:"" lenient:"" help:"do not verify Ironic's certificate"`
 }

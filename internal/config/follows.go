@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Words of settings that the program goes by; what each means is in the help of its setting.
+// Values of settings that the code compares with. The help of a setting says what each means.
 const (
 	Observe           = "observe"
 	LimitAdaptive     = "adaptive"
@@ -22,12 +22,12 @@ const (
 	DisruptionExecute = "execute"
 )
 
-// LeaseRenewDeadline is the age of the last renewal from which a leader grants nothing more, and ends.
+// LeaseRenewDeadline is how long after its last renewal of the Lease a leader gives no more slots, and ends.
 const LeaseRenewDeadline = 10 * time.Second
 
-const localAPI = "127.0.0.1:8087" // where commands look for it
+const localAPI = "127.0.0.1:8087" // where the client commands look for the API
 
-// derive fills in what follows from settings, and what a pod, and each client of Kubernetes, has in its environment.
+// derive fills in what follows from the settings, and what a pod or client of Kubernetes has in its environment.
 func (c *Config) derive() {
 	c.View.MaxStale = max(30*time.Second, 6*c.View.PollInterval)
 	c.View.ListMaxAge = min(time.Minute, 12*c.View.PollInterval)
@@ -35,7 +35,7 @@ func (c *Config) derive() {
 	k, h := &c.Kubernetes, &c.Holdoff
 	k.Kubeconfig, k.Namespace, k.Identity = os.Getenv("KUBECONFIG"), os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
 	if k.Leader.Elect {
-		// What a leader granted before it knew that it leads no more has begun when the next one grants its first slot.
+		// Before this leader gives its first slot, it must see the work of slots that the last one gave at its end.
 		c.Leases.StartupSettle = max(c.Leases.StartupSettle, LeaseRenewDeadline)
 	}
 	if name, ok := strings.CutPrefix(h.State, "configmap:"); ok {
@@ -51,8 +51,8 @@ func (c *Config) derive() {
 	}
 }
 
-// leadsTo reports whether a request to endpoint arrives at the listener itself, as far as the two texts tell: nothing
-// is looked up. All of loopback is one host, and the wildcard, which leads there when it is dialled, has it too.
+// leadsTo reports whether a request to endpoint arrives at the listener, as far as the two texts tell: it looks no name
+// up. It takes all loopback addresses, and the wildcard, which includes them, for one host.
 func leadsTo(endpoint, listen string) bool {
 	u, err := url.Parse(endpoint)
 	host, port, none := net.SplitHostPort(listen)
@@ -66,7 +66,7 @@ func leadsTo(endpoint, listen string) bool {
 		(spelt(u.Hostname()) == spelt(host) || here(u.Hostname()) && here(host))
 }
 
-// spelt is the one spelling of a host.
+// spelt returns one spelling for all spellings of a host.
 func spelt(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().String()
@@ -76,22 +76,22 @@ func spelt(host string) string {
 
 func loopback(host string) bool { return spelt(host) == "localhost" || net.ParseIP(host).IsLoopback() }
 
-// beyond reports whether other machines, and in a pod other pods, reach a listener.
+// beyond reports whether other machines or pods can reach a listener.
 func beyond(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	return err == nil && !loopback(host)
 }
 
-// Guarded reports whether Kubernetes is asked about everybody who uses the API.
+// Guarded reports whether the throttle asks Kubernetes about every client of the API.
 func (c Config) Guarded() bool {
 	return c.Access.Mode == AccessKubernetes || c.Access.Mode != AccessOpen && beyond(c.Listen.API)
 }
 
-// MetricsGuarded reports whether Kubernetes is asked about everybody who reads /metrics.
+// MetricsGuarded reports whether the throttle asks Kubernetes about every reader of /metrics.
 func (c Config) MetricsGuarded() bool { return c.Access.Mode != AccessOpen && beyond(c.Listen.Metrics) }
 
-// CertDirFor is where the certificate of the listener at address is; "" = it speaks plain HTTP. Those speak TLS that
-// others can reach, and what is guarded.
+// CertDirFor returns the folder of the certificate of the listener at address; "" = plain HTTP. Listeners speak TLS if
+// other machines can reach them, or if they are guarded.
 func (c Config) CertDirFor(address string, guarded bool) string {
 	if beyond(address) || guarded {
 		return c.Access.CertDir
@@ -99,7 +99,7 @@ func (c Config) CertDirFor(address string, guarded bool) string {
 	return ""
 }
 
-// MinVersion is MinTLS as crypto/tls has it.
+// MinVersion returns MinTLS as a version of crypto/tls.
 func (a Access) MinVersion() uint16 {
 	if strings.HasSuffix(a.MinTLS, "13") {
 		return tls.VersionTLS13
@@ -107,7 +107,7 @@ func (a Access) MinVersion() uint16 {
 	return tls.VersionTLS12
 }
 
-// CipherSuites are Ciphers as crypto/tls has them, the safe ones; nil = Go's own.
+// CipherSuites returns Ciphers as IDs of crypto/tls; nil = Go's own.
 func (a Access) CipherSuites() (ids []uint16) {
 	for _, suite := range tls.CipherSuites() {
 		if slices.Contains(a.Ciphers, suite.Name) {
@@ -117,16 +117,16 @@ func (a Access) CipherSuites() (ids []uint16) {
 	return ids
 }
 
-// OwnGateway reports whether a URL that BMO has for Ironic leads to our gateway, or to where the manifests have one.
+// OwnGateway reports whether BMO's URL for Ironic leads to this gateway, or to the address that the manifests give it.
 func (c Config) OwnGateway(url string) bool {
 	return leadsTo(url, c.Gateway.Listen) || leadsTo(url, "127.0.0.1:6390")
 }
 
-// On reports whether plans are made.
+// On reports whether the throttle makes plans.
 func (d Disruption) On() bool { return d.Mode == "plan" || d.Mode == DisruptionExecute }
 
-// IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
-// ours, else the one that is watched; "" = that of the service account.
+// IronicNamespace returns the namespace of the Ironic resource, as BMO finds it: the one that is set, else that of the
+// throttle, else the only one that it watches; "" = that of the service account.
 func (c Config) IronicNamespace() string {
 	watched := ""
 	if len(c.Kubernetes.Watch) == 1 {

@@ -22,18 +22,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// Sources is what Load looks at beside the environment of the process.
+// Sources is what Load reads besides the environment of the process.
 type Sources struct {
-	// Flags were registered with AddFlags and parsed; nil means none given.
+	// Flags has the flags of AddFlags, parsed; nil: none.
 	Flags *pflag.FlagSet
 	// ReadFile reads the config file; nil reads from disk, at most 1 MiB.
 	ReadFile func(path string) ([]byte, error)
-	// Exists tells whether something lies at the path of a setting, which decides
-	// about a warning; nil looks on disk.
+	// Exists reports whether the path of a setting exists, for warnings; nil looks on disk.
 	Exists func(path string) bool
 }
 
-// filled is src without gaps.
+// filled returns src with the defaults of its fields.
 func (src Sources) filled() Sources {
 	if src.Flags = cmp.Or(src.Flags, &pflag.FlagSet{}); src.ReadFile == nil {
 		src.ReadFile = func(path string) ([]byte, error) { return plainfile.Read(path, 1<<20) }
@@ -49,14 +48,14 @@ type loader struct {
 	Sources
 	v        *viper.Viper
 	config   Config
-	from     map[string]string // where each setting was given, by key
-	broken   map[string]bool   // settings whose own value is at fault, by key
+	from     map[string]string // the source of each setting, by key
+	broken   map[string]bool   // the settings whose own value is wrong, by key
 	warnings []string
 	faults   []error
 }
 
-// Load reads all sources, checks everything and returns the configuration, or every fault that it found, joined: each
-// names setting, value, source and rule. Warnings stop nothing; they are returned with an error too.
+// Load reads all sources, checks everything and returns the configuration, or an error that joins all faults: each
+// names setting, value, source and rule. Load returns warnings, which stop nothing, with an error too.
 func Load(src Sources) (Config, []string, error) {
 	l := &loader{src.filled(), viper.New(), Default(), map[string]string{}, map[string]bool{}, nil, nil}
 	l.bind()
@@ -71,8 +70,7 @@ func Load(src Sources) (Config, []string, error) {
 	return l.config, l.warnings, nil
 }
 
-// bind lets viper read the flags that were given, and the environment; there an empty
-// value is an unset one, as BMO has it.
+// bind lets viper read the given flags, and the environment. An empty value there is an unset one, as in BMO.
 func (l *loader) bind() {
 	for _, s := range settings {
 		l.v.SetDefault(s.key, s.def)
@@ -91,9 +89,9 @@ func (l *loader) bind() {
 	}
 }
 
-// readFile gives viper what is in the config file, where one is named; flag and environment win over it. viper's own
-// readers fold the case of keys, let a doubled key win, and read 010 as eight, which it is not in the environment. A
-// file can hold a password, so no fault repeats what is in it and no setting.
+// readFile gives viper the settings of the config file, if there is one; flags and environment win over it. Viper's own
+// readers fold the case of keys, take the second of two equal keys, and read 010 as eight, which it is not in the
+// environment. The file may hold a password, so faults repeat nothing of it but keys and values of settings.
 func (l *loader) readFile() {
 	path := l.v.GetString("config")
 	if path == "" {
@@ -129,12 +127,12 @@ func (l *loader) readFile() {
 	}
 }
 
-// parse reads a file into the keys and values of a table; JSON is YAML too.
+// parse returns the keys and values of the table in a file, by turns. JSON is YAML too.
 func parse(body []byte) ([]*yaml.Node, error) {
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(body))
 	switch err := d.Decode(&doc); {
-	case errors.Is(err, io.EOF): // nothing, or comments alone
+	case errors.Is(err, io.EOF): // nothing, or only comments
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -163,7 +161,7 @@ func (l *loader) take(s setting, value *yaml.Node, source string) {
 	}
 }
 
-// pairsOf are the name=value pairs of a table. None of its texts may be more than one pair.
+// pairsOf returns the name=value pairs of a table. No key or value of the table may contain another pair.
 func pairsOf(n *yaml.Node) (string, error) {
 	n = cmp.Or(n.Alias, n)
 	if n.Kind != yaml.MappingNode {
@@ -182,7 +180,7 @@ func pairsOf(n *yaml.Node) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
-// decode reads each value. One that breaks its rule leaves the default, and is told.
+// decode reads each value. One that breaks its rule leaves the default, and is a fault or a warning.
 func (l *loader) decode() {
 	for _, s := range settings {
 		text := l.v.GetString(s.key)
@@ -196,7 +194,7 @@ func (l *loader) decode() {
 	}
 }
 
-// fault tells what is wrong with the value of a setting, "" where it has none.
+// fault notes what is wrong with the value of a setting; a value of "" stands for none.
 func (l *loader) fault(key, value, rule string) {
 	what, source := named(key).names[0], l.from[key]
 	if value != "" {
@@ -212,9 +210,9 @@ func (l *loader) wrong(what, source, rule string) {
 	l.faults = append(l.faults, fmt.Errorf("%s (%s): %s", what, source, rule))
 }
 
-// Reload loads src again and returns what is to be in force from now on: c with the settings that may change while
-// running taken from src. Others that changed are named in a warning and stay. With an error c is returned unchanged: a
-// broken file changes nothing.
+// Reload loads src again and returns c with the new values of the settings that need no restart. A warning names each
+// other setting that has changed and stays as it was. With an error Reload returns c unchanged: a broken file changes
+// nothing.
 func (c Config) Reload(src Sources) (Config, []string, error) {
 	loaded, warnings, err := Load(src)
 	if err != nil {
@@ -235,14 +233,14 @@ func (c Config) Reload(src Sources) (Config, []string, error) {
 	return next, warnings, nil
 }
 
-// watchEvery is how often Watch reads the file. viper's own watch ends the process where inotify has no
-// instance left, takes files that are half written, and cannot be stopped.
+// watchEvery is the time between two reads of the file. Viper's own watch ends the process if inotify has no instance
+// left, takes files that are half written, and cannot be stopped.
 const watchEvery = 5 * time.Second
 
-// Watch reads the config file every 5 s until ctx ends and calls apply, one call after the other, for each content that
-// differs from the one before, the first time from the one that c was read from. A content counts when two reads in a
-// row have found it, so that a file that is just being written does not. With an error c is what was in force before.
-// Without a config file it returns at once.
+// Watch reads the config file every 5 s until ctx ends and calls apply, one call after the other, for each text that
+// differs from the last one, at first from c.FileText. A text counts if two reads in a row found it, so that Watch
+// takes no file that is half written. With an error, apply gets the settings that were in force before. Without a
+// config file Watch returns at once.
 func Watch(ctx context.Context, c Config, src Sources, apply func(c Config, warnings []string, err error)) {
 	if c.File == "" {
 		return
@@ -259,7 +257,7 @@ func Watch(ctx context.Context, c Config, src Sources, apply func(c Config, warn
 		}
 		body, err := src.ReadFile(c.File)
 		if err == nil && len(bytes.TrimSpace(body)) == 0 {
-			// It would bring all the defaults back, and is most likely one that somebody is about to write.
+			// An empty file would set all defaults again; most likely somebody is about to write it.
 			err = errors.New("it is empty now: what was in force stays")
 		}
 		seen := string(body)

@@ -18,8 +18,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// rule says what the value of a setting must be. Its read takes no more than an operator can mean: viper's readers
-// take 010 for eight, "" for 0, t for true. An error of it names the rule.
+// rule says what the value of a setting must be. read takes only what an operator can mean: viper's readers take 010
+// for eight, "" for 0, t for true. An error of read names the rule.
 type rule struct {
 	must string // completes "must be "
 	read func(text string) (any, error)
@@ -35,7 +35,7 @@ func reads[V any](must string, read func(string) (V, bool)) rule {
 	}}
 }
 
-// whole matches texts that an expression matches as a whole.
+// whole returns a function that reports whether expression matches a whole text.
 func whole(expression string) func(string) bool {
 	return regexp.MustCompile(`^(` + expression + `)$`).MatchString
 }
@@ -45,7 +45,7 @@ func matching(must, expression string) rule {
 	return reads(must, func(text string) (string, bool) { return text, good(text) })
 }
 
-// ranged is the rule of values within span, lo..hi or "0s or lo..hi".
+// ranged returns the rule of values within span: lo..hi, or "0s or lo..hi".
 func ranged[V cmp.Ordered](must string, read func(string) (V, error), span string) rule {
 	ends, orZero := strings.CutPrefix(span, "0s or ")
 	from, to, _ := strings.Cut(ends, "..")
@@ -63,15 +63,15 @@ func duration(span string) rule {
 
 func number(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 
-// list are the words of a text with commas, each once.
+// list returns the words of a text between commas or spaces, sorted, each once.
 func list(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// pairs is the rule of name=value pairs. Ironic folds the case of conductor groups, and its name of the host
-// namespace/name is namespace~name.
+// pairs returns the rule of name=value pairs. It folds the case of names, as Ironic does for conductor groups, and
+// reads namespace~name, the name of the host's node in Ironic, as namespace/name.
 func pairs[V any](must, names string, value rule) rule {
 	good := whole(names)
 	return rule{must, func(text string) (any, error) {
@@ -109,14 +109,14 @@ var (
 
 const suites = "names of safe cipher suites with commas between them"
 
-// What Kubernetes lets a namespace, and an object such as a BareMetalHost, be called.
+// The names that Kubernetes allows for a namespace, and for an object such as a BareMetalHost.
 const (
 	namespace = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
 	object    = `[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?`
 )
 
-// ruleOf reads the tag "is": a range lo..hi whose ends are read as the setting is, a name of rules, or words with |
-// between them; without it the type says all.
+// ruleOf reads the tag "is": a range lo..hi of values of the field's type, a name in rules, or words with | between
+// them. Without the tag, rules has the type.
 func ruleOf(field reflect.StructField) rule {
 	is := field.Tag.Get("is")
 	if r, ok := rules[cmp.Or(is, field.Type.String())]; ok {
@@ -145,7 +145,7 @@ var rules = map[string]rule{
 		_, err := strconv.ParseUint(text[strings.LastIndex(text, ":")+1:], 10, 16)
 		return text, err == nil && address(text)
 	}),
-	// The second name of the setting asks whether they are exempt.
+	// EXEMPT_VIRTUAL_MEDIA, the other name of the setting, takes true and false.
 	"media": reads("exempt or true, counted or false, or a whole number 1..100000", func(text string) (string, bool) {
 		text = strings.ToLower(text)
 		if exempt, ok := switches[text]; ok {
@@ -189,7 +189,7 @@ var rules = map[string]rule{
 	}},
 	"map[string]int": pairs[int]("group=slots pairs such as rack1=8,rack2=12 with slots 1..100000, "+
 		"and groups of a-z, 0-9, '-', '_', '.'", `[a-z0-9._-]{1,255}`, ranged("", strconv.Atoi, "1..100000")),
-	// A weight of 0 would be a namespace that never gets a slot.
+	// With a weight of 0, a namespace would never get a slot.
 	"map[string]float64": pairs[float64]("namespace=weight pairs such as prod=3,dev=0.5 with weights 0.01..100",
 		namespace, ranged("", number, "0.01..100")),
 	"map[string]time.Duration": pairs[time.Duration]("namespace/name=duration pairs such as "+

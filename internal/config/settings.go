@@ -11,20 +11,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// prefix is put before every environment name that is ours alone.
+// prefix begins every environment name that only the throttle has.
 const prefix = "IRONIC_THROTTLE_"
 
-// setting is one field of Config that is one, as its tags say.
+// setting is one field of Config with the tags of a setting.
 type setting struct {
-	reflect.StructField // with the index from Config on
+	reflect.StructField // its Index begins at Config
 	key, def, help      string
-	names               []string // in the environment; the first is the one of messages and of docs/settings.md
+	names               []string // in the environment; messages and docs/settings.md use the first
 	rule                rule
 }
 
 var capital = regexp.MustCompile("[A-Z]")
 
-// settings are all of them, in the order of the fields of Config.
+// settings has all settings, in the order of the fields of Config.
 var settings = settingsOf(reflect.TypeFor[Config](), nil)
 
 func settingsOf(t reflect.Type, at []int) (all []setting) {
@@ -41,7 +41,7 @@ func settingsOf(t reflect.Type, at []int) (all []setting) {
 	return all
 }
 
-// named is the setting with a key; the tests see that there is one.
+// named returns the setting with a key; the tests see that there is one.
 func named(key string) setting {
 	return settings[slices.IndexFunc(settings, func(s setting) bool { return s.key == key })]
 }
@@ -52,17 +52,17 @@ func (s setting) has(tag string) bool {
 	return ok
 }
 
-// short is the name of s without our prefix.
+// short returns the name of s without prefix.
 func (s setting) short() string { return strings.TrimPrefix(s.names[0], prefix) }
 
-// flag is the name of s on the command line, without the dashes.
+// flag returns the name of s on the command line, without the dashes.
 func (s setting) flag() string { return strings.ReplaceAll(strings.ToLower(s.short()), "_", "-") }
 
 func (s setting) field(c *Config) reflect.Value {
 	return reflect.ValueOf(c).Elem().FieldByIndex(s.Index)
 }
 
-// text is the value of s in c as messages may show it, "" where it is not set.
+// text returns the value of s in c as messages may show it, "" if it is not set.
 func (s setting) text(c Config) string {
 	value := s.field(&c)
 	switch value.Kind() {
@@ -77,7 +77,7 @@ func (s setting) text(c Config) string {
 
 var userinfo = regexp.MustCompile(`(?s)^(\w+://)?.*@`)
 
-// shown is text as messages may show it: a URL may hold credentials.
+// shown returns text as messages may show it: a URL may hold credentials.
 func (s setting) shown(text string) string {
 	switch {
 	case s.key != "ironicEndpoint":
@@ -101,8 +101,7 @@ func (s setting) set(c *Config, text string) error {
 	return err
 }
 
-// Default is the configuration with nothing set. Ironic.Endpoint has no
-// default, so Load would refuse it; tests and the demo fill it in.
+// Default returns the configuration with nothing set. Load would refuse it, because Ironic.Endpoint has no default.
 func Default() Config {
 	var c Config
 	for _, s := range settings {
@@ -112,8 +111,7 @@ func Default() Config {
 	return c
 }
 
-// Effective returns every setting that is in force, by its file key, as text
-// and without secrets: what /v1/status shows.
+// Effective returns each setting by its file key, as text and without secrets, for /v1/status.
 func (c Config) Effective() map[string]string {
 	m := map[string]string{}
 	for _, s := range settings {
@@ -122,7 +120,7 @@ func (c Config) Effective() map[string]string {
 	return m
 }
 
-// kind is what the help calls the values of s.
+// kind returns what the help calls the values of s.
 func (s setting) kind() string {
 	is := s.Tag.Get("is")
 	switch _, named := rules[is]; {
@@ -138,8 +136,8 @@ func (s setting) kind() string {
 	return "word"
 }
 
-// AddFlags registers a flag for every setting, hidden where it is advanced. Values are not
-// checked when they are parsed but by Load, which then reports all faults together.
+// AddFlags registers a flag for every setting; --help shows the basic ones. Load checks the values, not the parser, so
+// that it can report all faults together.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, s := range settings {
 		f := fs.VarPF(&rawFlag{s.def, s.kind()}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.names[0]))
@@ -150,8 +148,8 @@ func AddFlags(fs *pflag.FlagSet) {
 	}
 }
 
-// rawFlag keeps the text of a flag. viper reads numbers and switches by itself where the
-// type is one that it knows, and takes what is none for 0: these types are others.
+// rawFlag keeps the text of a flag. Viper would read flags of the types that it knows by itself, and take a text that
+// is no number for 0. So rawFlag has types that it does not know.
 type rawFlag struct{ text, kind string }
 
 func (f *rawFlag) String() string        { return f.text }
