@@ -120,6 +120,10 @@ var reasons = []situation{
 	{"nothing is left to start, and the slot for it is over", "limit=1", `
 		ironic a available; ask a provision => granted 1/1
 		+45s poll; ask a none        => done 0/1`},
+	{"what a failed poll may have missed is not certain", "limit=1", `
+		ask b provision              => granted
+		ironic a active; ask a provision; +5s poll; ask a provision => done
+		+5s fail no route to host; ask a provision => full`},
 	{"a host with a slot goes on, though a breaker is open and nobody has seen Ironic for long", "", `
 		ask a provision              => granted 1/2
 		trip ironic; ask a provision => held-slot
