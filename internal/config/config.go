@@ -54,7 +54,7 @@ type Config struct {
 	Disruption Disruption
 	Ironic     Ironic
 
-	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1..100000" lenient:"" help:"BMO's workers, compared with the limit; unset = as BMO's Deployment says"`
+	BMOConcurrency int `set:"bmoConcurrency" env:"BMO_CONCURRENCY" is:"1..100000" lenient:"" help:"BMO's workers, compared with the limit; unset: KUBERNETES reads BMO's Deployment"`
 }
 
 // Limits says how many hosts may work at once. Its limits are numbers of hosts.

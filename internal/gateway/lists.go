@@ -209,7 +209,7 @@ func (f form) page(nodes inventory.View, q capacityQuery) func(io.Writer) int {
 	}
 }
 
-// orNull returns text as JSON. It needs no escapes of JSON: Ironic takes no name that would.
+// orNull returns text as JSON, null for "". Ironic takes no name that needs the escapes of JSON.
 func orNull(text string) string {
 	if text == "" {
 		return "null"
