@@ -75,10 +75,7 @@ func (l *Ledger) Fetch(now time.Time, o *ironic.Observation) []string {
 	slices.SortFunc(due, func(a, b *Host) int {
 		return cmp.Or(cmp.Compare(a.Seen.Seq, b.Seen.Seq), cmp.Compare(a.key(), b.key()))
 	})
-	l.wanted = slices.DeleteFunc(l.wanted, func(h *Host) bool {
-		h.wanted = h.wanted && !shown[h.key()] // else it is never wanted again
-		return !h.wanted || h.gone
-	})
+	l.wanted = slices.DeleteFunc(l.wanted, func(h *Host) bool { return !h.wanted || h.gone || shown[h.key()] })
 	var keys []string
 	for _, h := range due[:min(len(due), maxFetches)] {
 		keys = append(keys, h.key())
