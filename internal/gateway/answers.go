@@ -80,7 +80,7 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 	linger(w, r)
 }
 
-// fail answers a request that Ironic did not answer: Ironic is away or slow, the PUT is too late, or the client is gone.
+// fail answers where Ironic did not: it is away or slow, the PUT is too late, or the client is gone.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var asked *ironic.RequestError
 	var slow net.Error
