@@ -54,7 +54,7 @@ var limits = []limit{
 	{"their tests", []string{rest}, true, 3_250},
 
 	{"the API", []string{"api"}, false, 1_210},
-	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_155}, // wanted: 2,100
+	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_150}, // wanted: 2,100
 	{"their tests", []string{"api", "server, page, metrics"}, true, 2_300},
 
 	{"the decision", []string{slots}, false, 5_600}, // wanted: 5,500
@@ -62,8 +62,8 @@ var limits = []limit{
 	{"the tests of both", []string{slots, failures}, true, 5_100},
 	{"reading Ironic", []string{reading}, false, 2_300},
 	{"the gateway", []string{proxy}, false, 2_320}, // wanted: 2,300; TLS versions are in it
-	{"the tests of both", []string{reading, proxy}, true, 7_455},
-	{"the cluster", []string{cluster}, false, 3_485}, // wanted: 3,300
+	{"the tests of both", []string{reading, proxy}, true, 7_450},
+	{"the cluster", []string{cluster}, false, 3_475}, // wanted: 3,300
 	{"the tests of the cluster", []string{cluster}, true, 2_380},
 	{"planned work", []string{"planned work"}, false, 6_310},             // wanted: 5,800
 	{"the tests of planned work", []string{"planned work"}, true, 5_515}, // wanted: 7,000 with e2e

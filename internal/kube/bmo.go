@@ -57,8 +57,7 @@ var variables = []string{
 	"IRONIC_ENDPOINT", "IRONIC_NAME", "IRONIC_INSECURE", "METAL3_AUTH_ROOT_DIR", "IRONIC_CACERT_FILE",
 }
 
-// read reads the Deployment, and finds BMO's container: the one that has the name from BMO's own manifests, else the
-// first one.
+// read reads the Deployment, and finds BMO's container: the one named as in BMO's manifests, else the first one.
 func (b BMO) read(ctx context.Context) (c container, err error) {
 	namespace, name, _ := strings.Cut(b.Name(), "/")
 	c.reader, c.deployment = reader{b.Client, namespace}, &appsv1.Deployment{}

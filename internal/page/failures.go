@@ -9,8 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// maxFailures is how many breakers and how many held hosts the page shows. If RBAC guards the API, each button costs a
-// SubjectAccessReview.
+// maxFailures bounds the breakers and the held hosts on the page: under RBAC each button costs a SubjectAccessReview.
 const maxFailures = 12
 
 func (d *document) breakers(v *View) {

@@ -39,8 +39,7 @@ func (s *Server) apiRoutes() routes {
 	}
 }
 
-// localRoutes are the routes of the API and of profiles of the process. One profile costs seconds of a core, so only
-// the local listener has them.
+// localRoutes are those of the API and of profiles, which cost seconds of a core: only the local listener has them.
 func (s *Server) localRoutes() routes {
 	all := s.apiRoutes()
 	all["GET /debug/pprof/{profile...}"] = profile

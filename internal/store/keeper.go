@@ -28,8 +28,7 @@ type Source interface {
 	LearnedLimits() sizing.State
 }
 
-// Keeper keeps a Source in a Store. Make one with New. Load comes before Run; the other methods are safe for concurrent
-// use.
+// Keeper keeps a Source in a Store. Make one with New. Call Load before Run; others are safe for concurrent use.
 type Keeper struct {
 	Source Source // set it before Run
 
@@ -150,11 +149,9 @@ func (k *Keeper) save(ctx context.Context) (err error) {
 		if errors.Is(err, context.Canceled) { // this process ends: the next leader has the save before
 			level = slog.LevelWarn
 		}
-		const text = "the holds of failed hosts cannot be saved; they are in force, but a restart would lose them: %v"
-		k.tell(level, fmt.Sprintf(text, err))
+		k.tell(level, fmt.Sprintf("the holds of failed hosts are in force, but not saved: a restart would lose them: %v", err))
 	case left > 0:
-		const text = "there is no room for the holds of %d hosts; they are in force, but a restart would lose them"
-		k.tell(slog.LevelError, fmt.Sprintf(text, left))
+		k.tell(slog.LevelError, fmt.Sprintf("the holds of %d hosts are in force, but there is no room to save them", left))
 	default:
 		k.tell(slog.LevelInfo, "")
 	}

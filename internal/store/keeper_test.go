@@ -201,7 +201,7 @@ func TestFlushWaitsForItsSaveAndForNoPlaceThatHangs(t *testing.T) {
 
 func TestWhatCannotBeSavedIsToldOnceAndTriedAgain(t *testing.T) {
 	keep(t, filepath.Join(t.TempDir(), "holds"), func(k *keeping) {
-		const words = "the holds of failed hosts cannot be saved; they are in force, but a restart would lose them: "
+		const words = "the holds of failed hosts are in force, but not saved: a restart would lose them: "
 		k.fails(1)
 		k.with(func() { k.err = errors.New("fault 1") })
 		k.pass(31 * time.Second) // nothing is new, but what was there may be lost
@@ -219,10 +219,10 @@ func TestWhatCannotBeSavedIsToldOnceAndTriedAgain(t *testing.T) {
 		}
 		k.with(func() { k.room = 1000 })
 		k.fails(3, 4, 5, 6, 7, 8, 9)
-		k.told(1, "there is no room for the holds of")
+		k.told(1, "but there is no room to save them")
 		value, _ := os.ReadFile(k.path)
 		v, err := store.Unpack(value)
-		missing := fmt.Sprintf("there is no room for the holds of %d hosts", 9-len(v.Records))
+		missing := fmt.Sprintf("the holds of %d hosts are in force, but there is no room to save them", 9-len(v.Records))
 		if err != nil || len(v.Records) == 0 || !strings.Contains(k.Fault(), missing) || k.UnsavedHolds() > 0 {
 			t.Errorf("%d are kept, fault %q, %d unsaved, %v", len(v.Records), k.Fault(), k.UnsavedHolds(), err)
 		}

@@ -102,7 +102,7 @@ var consequences = []situation{
 		ask a provision               => granted
 		ask b provision               => full queue=b
 		ironic b deploying agent; +5s poll => b:foreign queue= 2/1 b:working`},
-	{"a group in which too many have failed is paused until they are repaired", "maxfailed=1 limit=8 group:rack=4", `
+	{"a group in which too many have failed is paused until one of them has left Ironic", "maxfailed=1 limit=8 group:rack=4", `
 		ironic h1..h2 deploying agent group=rack; +5s poll; ironic h3..h9 available; ask h3..h9 provision; poll
 		ask h3..h8 provision; ask h9 provision => full queue=h9
 		ironic h1..h2 deploy_failed error=x; +5s poll => pool-rack:paused=true queue=h9 stopped=0

@@ -34,7 +34,7 @@ type PlanDecision string
 const (
 	PlanRelease     PlanDecision = "release"     // the pool gets smaller by these hosts
 	PlanReplace     PlanDecision = "replace"     // another host is deployed first, then these are released
-	PlanReprovision PlanDecision = "reprovision" // the machine is deleted, and its pool makes it anew
+	PlanReprovision PlanDecision = "reprovision" // the Machine is deleted, and its pool makes another one
 )
 
 // Plan is the body of GET /v1/plan (docs/planned-work.md).

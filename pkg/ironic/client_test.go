@@ -57,8 +57,7 @@ func TestANameThatNoNodeCanBearIsNotFound(t *testing.T) {
 	if _, ok, err := client(t, newFake(t, 0, node(someUUID, ironic.Active))).Node(t.Context(), "ns~"+someUUID+".json"); ok || err != nil {
 		t.Errorf("another node, whose name is shorter: got %v, %v; want not found", ok, err)
 	}
-	other := text(`{"uuid": "9` + someUUID[1:] + `", "provision_state": "active"}`)
-	if _, _, err := client(t, other).Node(t.Context(), someUUID); err == nil {
+	if _, _, err := client(t, text(`{"uuid": "9`+someUUID[1:]+`", "provision_state": "active"}`)).Node(t.Context(), someUUID); err == nil {
 		t.Error("another node for a UUID is no error")
 	}
 	c := client(t, says(func() *http.Response { return refusal(http.StatusNotFound, "no") }))

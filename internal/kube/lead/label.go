@@ -104,8 +104,7 @@ func (l *Label) note(ctx context.Context, err error) {
 	failed := was != nil && *was != nil
 	switch {
 	case err != nil && !failed:
-		l.Log.Warn("the label of the leader is not written, and Services may not find it: trying again",
-			"pod", l.Pod, "error", err)
+		l.Log.Warn("the leader's label is not written, so Services may not find it: trying again", "pod", l.Pod, "error", err)
 	case err == nil && failed:
 		l.Log.Info("the label of the leader is written again", "pod", l.Pod)
 	}

@@ -184,7 +184,6 @@ func (r *Recorder) landed(k types.NamespacedName, told situation, err error) {
 		l.free = now.Add(perHost) // other hosts of the namespace first: the server may refuse only this Event
 	}
 	if before, tell := r.failed.Tell(now); tell {
-		const text = "the API server takes no Events: the newest of each host is tried again"
-		r.Log.Warn(text, "host", k, "error", err, "before", before)
+		r.Log.Warn("the API server takes no Events: trying the newest of each host again", "host", k, "error", err, "before", before)
 	}
 }
