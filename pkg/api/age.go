@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Age is d as people read it, in its two largest units: 45s, 12m, 1h5m, 3d4h. What is less than a second counts as one.
+// Age returns d as people read it, in its two largest units: 45s, 12m, 1h5m, 3d4h. Less than a second becomes 1s, and
+// less than nothing 0s.
 func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d > 0 {
@@ -23,8 +24,8 @@ func Age(d time.Duration) string {
 	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
 
-// Seconds is Age of a number of seconds.
+// Seconds returns a number of seconds as Age does.
 func Seconds(s float64) string { return Age(time.Duration(s * float64(time.Second))) }
 
-// Instant is t as people read it: RFC 3339 in UTC, to the second.
+// Instant returns t as people read it: RFC 3339 in UTC, to the second.
 func Instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }

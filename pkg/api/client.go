@@ -17,44 +17,42 @@ import (
 	"time"
 )
 
-// What a Client allows itself.
 const (
-	// DefaultTimeout bounds a whole call: connect, ask, answer.
+	// DefaultTimeout bounds a whole call, from the connection to the end of the answer.
 	DefaultTimeout = 2 * time.Second
-	// PlanTimeout bounds the calls that make a plan: the throttle reads the cluster for them, for at most a minute.
+	// PlanTimeout bounds Plan and PlanExplanation: the throttle reads the cluster first, for at most a minute.
 	PlanTimeout = 75 * time.Second
-	// maxBody bounds an answer, in bytes: some name every host.
-	maxBody = 64 << 20
-	// maxIdle is how many connections stay open: BMO's workers ask in parallel.
-	maxIdle = 32
+
+	maxBody = 64 << 20 // bytes of an answer: some answers name every host
+	maxIdle = 32       // open connections without a call: BMO's workers ask in parallel
 )
 
-// Client asks a throttle. Make one with NewClient and keep it: it reuses its connections. All methods are safe for
-// concurrent use. Their errors are a *FieldError (nothing was sent), an *Error (the throttle's own), or wrap
-// ErrUnreachable or ErrBadAnswer.
+// Client calls one throttle. Make one with NewClient and keep it, for it reuses connections. All methods are safe for
+// concurrent use. Each returns one of these errors: a *FieldError, if the client did not send the request; an *Error,
+// if the answer has another status than 200; or one that wraps ErrUnreachable or ErrBadAnswer.
 type Client struct {
 	base string
 	http *http.Client
 	set  Options
 }
 
-// Options says how a Client asks. The zero value is for a throttle that asks for no token, beside its caller.
+// Options set up a Client. The zero value is for a throttle on the same machine, which needs no token.
 type Options struct {
-	// Timeout bounds each whole call; 0: DefaultTimeout, and PlanTimeout for those that make a plan.
+	// Timeout bounds each whole call. 0 or less means DefaultTimeout, and PlanTimeout for Plan and PlanExplanation.
 	Timeout time.Duration
-	// TokenFile has the token that the throttle is shown with each call, such as that of a service account; "": none is
-	// shown. It is read before each call; a call without a usable token sends nothing and returns a *FieldError of the
-	// field "token file". A token travels by https alone, or to loopback: NewClient refuses other URLs.
+	// TokenFile names a file with a bearer token, such as that of a service account; "": the client sends none. The
+	// client reads the file before each call. If that fails, the call returns a *FieldError with the Field "token file".
+	// NewClient refuses a TokenFile unless the URL is https or leads to loopback: no other machine may read the token.
 	TokenFile string
-	// RootCAs is a file of certificates in PEM form that are trusted instead of those of the system, for a throttle
-	// reached by https. NewClient reads it, once.
+	// RootCAs names a file of PEM certificates, which the client trusts instead of those of the system. NewClient reads
+	// it once.
 	RootCAs string
 }
 
-// timeout bounds a call.
+// timeout returns how long a call of path may take.
 func (o Options) timeout(path string) time.Duration {
 	switch {
-	case o.Timeout > 0: // else a call without a bound would hang the caller's worker
+	case o.Timeout > 0: // else the default: a call without a bound could hang its caller
 		return o.Timeout
 	case strings.HasPrefix(path, "/v1/plan"):
 		return PlanTimeout
@@ -62,13 +60,13 @@ func (o Options) timeout(path string) time.Duration {
 	return DefaultTimeout
 }
 
-// NewClient returns a Client of the throttle at baseURL, such as http://127.0.0.1:8087. It uses no proxy (a throttle is a
-// neighbour) and follows no redirect.
+// NewClient returns a Client of the throttle at baseURL, such as http://127.0.0.1:8087. It connects to nothing yet. The
+// error says what is wrong with baseURL or Options. The Client uses no proxy and follows no redirect.
 func NewClient(baseURL string, o Options) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(baseURL))
 	switch {
 	case err != nil:
-		return nil, errors.New("base URL: is not a URL") // err would quote it, and so a password
+		return nil, errors.New("base URL: is not a URL") // err quotes the URL, which may hold a password
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("base URL: %q must begin with http:// or https:// and name a host", u.Redacted())
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
@@ -93,10 +91,10 @@ func NewClient(baseURL string, o Options) (*Client, error) {
 	return &Client{strings.TrimRight(u.String(), "/"), client, o}, nil
 }
 
-// CloseIdleConnections closes connections that no call uses.
+// CloseIdleConnections closes the connections that no call uses. The Client stays usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// secure checks the options about credentials, and returns the TLS settings that they ask for; nil: the usual ones.
+// secure returns the TLS settings of the options, nil for the usual ones. It refuses to send a token unencrypted.
 func (o Options) secure(base *url.URL) (*tls.Config, error) {
 	if o.TokenFile != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
 		return nil, fmt.Errorf("base URL: %q must begin with https://: a token must not travel in the clear", base.Redacted())
@@ -121,7 +119,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// authorize adds the token in the file to req, as it is now; without a file it adds nothing.
+// authorize adds the token to req. It reads the file each time, as Kubernetes replaces tokens of service accounts.
 func (o Options) authorize(req *http.Request) error {
 	if o.TokenFile == "" {
 		return nil
@@ -138,12 +136,12 @@ func (o Options) authorize(req *http.Request) error {
 	return nil
 }
 
-// get reads path.
+// get is call for a GET.
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {
 	return call[T](ctx, c, http.MethodGet, path, nil)
 }
 
-// call sends one request and decodes a 200. With an error the answer is the zero value.
+// call sends one request and decodes the answer, which is the zero value with any error.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	var answer, none T
 	text, err := c.send(ctx, method, path, body)
@@ -156,13 +154,13 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	return answer, nil
 }
 
-// send returns the body of a 200.
+// send sends one request and returns the body of its answer.
 func (c *Client) send(ctx context.Context, method, path string, body any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.set.timeout(path))
 	defer cancel()
 	var sent []byte
 	if body != nil {
-		sent, _ = json.Marshal(body) //nolint:errchkjson // our own types always have a JSON form
+		sent, _ = json.Marshal(body) //nolint:errchkjson // all our types have a JSON form
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(sent))
 	if err != nil {
@@ -193,7 +191,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) ([]byt
 	return text, nil
 }
 
-// errorOf is the error in a body, or one made from the code when the body is not ours.
+// errorOf returns the error in a body, or makes one of the code if the body is not from the throttle.
 func errorOf(code int, body []byte) error {
 	var b ErrorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Error.Message == "" {

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// Errors of the Client that are not answers of the throttle. Both mean that it is not known what was decided, and
-// both come with Ready false.
+// After both errors the caller does not know what the throttle decided. They come wrapped: find them with errors.Is.
 var (
-	// ErrUnreachable: no answer came, or not in time.
+	// ErrUnreachable: no complete answer came in time. The error wraps the cause too, such as context.Canceled.
 	ErrUnreachable = errors.New("ironic-throttle cannot be reached")
-	// ErrBadAnswer: something answered, but not ironic-throttle as this package knows it.
+	// ErrBadAnswer: this package does not understand the answer. Perhaps another program listens at the URL.
 	ErrBadAnswer = errors.New("not an answer of ironic-throttle")
 )
 
-// Error makes an error answer of the throttle an error: it is what errors.As finds in the errors of a Client.
+// Error returns code, field and message in one line. Find an *Error with errors.As.
 func (e *Error) Error() string {
 	if e.Field != "" && !strings.HasPrefix(e.Message, e.Field+": ") {
 		return fmt.Sprintf("ironic-throttle answered %d: %s: %s", e.Code, e.Field, e.Message)
@@ -23,14 +22,14 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("ironic-throttle answered %d: %s", e.Code, e.Message)
 }
 
-// FieldError says what is wrong with one field of a request.
+// FieldError says what is wrong with one value that the caller gave.
 type FieldError struct {
-	Field string // as in the JSON, such as "nodeUUID"
-	Value string // as given
-	Rule  string // what it breaks
+	Field string // its name, in a request as in the JSON, such as "nodeUUID"
+	Value string // as the caller gave it; may be ""
+	Rule  string // the rule that it breaks, such as "must be set"
 }
 
-// Error names field, value and rule. It shows at most a line of the value.
+// Error returns field, value and rule in one line. It cuts a long value.
 func (e *FieldError) Error() string {
 	const shown = 64 // bytes of the value
 	switch {

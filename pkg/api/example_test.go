@@ -10,8 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// A reconcile of a controller that asks before it starts work. The client is
-// made once, at the start of the process.
+// A controller asks in each reconcile, before it starts work. It makes the
+// client once, when its process starts.
 func ExampleClient_IsReady() {
 	throttle := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"ready":false,"reason":"full","message":"no slot is free: 20 of 20 occupied","retryAfterSeconds":60}`)
@@ -30,14 +30,14 @@ func ExampleClient_IsReady() {
 		})
 		switch {
 		case err != nil:
-			// Nothing was decided. Not "go on": then the limit would hold only
-			// in good weather.
+			// The decision is not known, so start nothing: a controller that goes on
+			// without an answer breaks the limit.
 			return 30 * time.Second
 		case !answer.Ready:
 			fmt.Println("delayed:", answer.Message)
 			return time.Duration(answer.RetryAfterSeconds) * time.Second
 		}
-		// The host holds a slot now: start the work.
+		// Start the work at once.
 		return 0
 	}
 	fmt.Println("again in", reconcile(context.Background()))

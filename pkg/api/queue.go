@@ -1,74 +1,74 @@
 package api
 
-// Queue is the body of GET /v1/queue: who waits, in which order, and why that order.
+// Queue is the body of GET /v1/queue: which hosts wait, and in which order.
 type Queue struct {
-	// Pools are the limits with a queue of their own: "", the total, then conductor groups by name, then "virtual-media".
+	// Pools have a queue each: first the pool "", then conductor groups by name, then "virtual-media".
 	Pools []PoolQueue `json:"pools"`
 }
 
-// QueueQuery says which hosts of the queues are wanted. The zero value of a field wants all.
+// QueueQuery selects hosts of the queues. Its zero value selects no hosts, but the counts of every pool.
 type QueueQuery struct {
-	Limit     int     // of hosts of each pool, 0..1000
-	Namespace string  // of the hosts
-	Reason    Reason  // of their last answer
-	Pool      *string // whose queue is wanted; "" is the total
+	Limit     int     // the most hosts of each pool, 0..1000
+	Namespace string  // their namespace, or their tenant; "": any
+	Reason    Reason  // the reason of their last answer; "": any
+	Pool      *string // the only pool; nil: every pool
 }
 
-// All reports whether q wants hosts of every namespace and reason, of whatever pool.
+// All reports whether q selects hosts of every namespace and reason.
 func (q QueueQuery) All() bool { return q.Namespace == "" && q.Reason == "" }
 
-// PoolQueue is the queue for the slots of one limit (docs/behaviour.md).
+// PoolQueue is the queue for the slots of one pool.
 type PoolQueue struct {
 	Pool    string `json:"pool"`
 	Limit   int    `json:"limit"`
 	Waiting int    `json:"waiting"` // hosts in line for a slot
-	Due     int    `json:"due"`     // of these, those that were overtaken so often that a free slot is kept for them
-	// Silent hosts have not asked for too long; Stopped ones are kept from starting by a hold, a breaker or a pause.
-	// Both keep their place, and are not in line.
+	Due     int    `json:"due"`     // of Waiting: others overtook them too often, so the next free slot is theirs
+	// Silent hosts have not asked for too long, and a hold, a breaker or a pause keeps Stopped hosts from starting. Both
+	// keep their place but are not in line: they delay no other host.
 	Silent  int `json:"silent"`
 	Stopped int `json:"stopped"`
-	// MeanSlotSeconds is for how long a host holds a slot on average; absent until enough slots have ended to tell.
+	// MeanSlotSeconds is how long a host holds a slot on average; 0 until enough slots have ended.
 	MeanSlotSeconds float64 `json:"meanSlotSeconds,omitempty"`
-	// FailingAllowed is how many failing hosts may hold slots: a quarter of the slots while healthy hosts want slots,
-	// more when they do not. FailingHeld is how many do; it may be more, as no slot is taken away.
+	// FailingAllowed is how many slots hosts with errors may hold: a quarter of them, or more if no other host wants
+	// one. FailingHeld is how many they do hold. It may be more, as no host ever loses its slot.
 	FailingAllowed int `json:"failingAllowed"`
 	FailingHeld    int `json:"failingHeld"`
-	// Tenants that have hosts in the queue or slots, those with the most hosts in the queue first; cut off at the
-	// limit of the query, or at 100.
+	// Tenants have hosts in line or slots. Those with the most hosts in line come first; there are at most 100, or as
+	// many as the query's Limit if that is more.
 	Tenants     []TenantQueue `json:"tenants"`
-	TenantCount int           `json:"tenantCount"` // how many there are
-	// Hosts are in the order of the queue, cut off at the limit of the query. With a namespace or a reason in the
-	// query silent and stopped ones follow.
+	TenantCount int           `json:"tenantCount"` // all tenants
+	// Hosts are in the order of the queue, at most the query's Limit. For a query with a Namespace or a Reason, those
+	// that are not in line follow.
 	Hosts    []QueuedHost `json:"hosts"`
-	Matching int          `json:"matching,omitempty"` // hosts of the namespace and reason of the query; 0 without these
+	Matching int          `json:"matching,omitempty"` // all hosts of that Namespace and Reason; 0 for other queries
 }
 
-// TenantQueue is the part of a namespace.
+// TenantQueue is a tenant in the queue of a pool.
 type TenantQueue struct {
 	Tenant  string  `json:"tenant"`
-	Weight  float64 `json:"weight"`
-	Holding int     `json:"holding"` // slots
-	Waiting int     `json:"waiting"` // hosts in line
-	Failing int     `json:"failing"` // of these, those that are failing
+	Weight  float64 `json:"weight"`  // its share of the slots, relative to others (TENANT_WEIGHTS)
+	Holding int     `json:"holding"` // its slots
+	Waiting int     `json:"waiting"` // its hosts in line
+	Failing int     `json:"failing"` // of Waiting: hosts in the lane failing
 }
 
-// QueuedHost is one host that waits.
+// QueuedHost is a host that wants a slot.
 type QueuedHost struct {
-	Position int    `json:"position"` // 1 = next, 0: it is not in line
-	Name     string `json:"name,omitempty"`
+	Position int    `json:"position"`       // 1 is next; 0: it is not in line
+	Name     string `json:"name,omitempty"` // of the node in Ironic: NAMESPACE~NAME if BMO made it
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Tenant   string `json:"tenant"`
-	Reason   Reason `json:"reason,omitempty"` // that of its last answer; "" when that is not known
-	Lane     string `json:"lane"`             // healthy, failing; planned of one that stands in no queue
-	Errors   int    `json:"errors"`
-	// WaitedSeconds counts from its first ask for this slot. ExpectSeconds is until the slot as far as one can tell:
-	// half of all hosts in its place have one by then, 90 % within AtMostSeconds; nil until enough slots have ended.
+	Reason   Reason `json:"reason,omitempty"` // of its last answer; "": not known
+	Lane     string `json:"lane"`             // healthy, failing (two errors or more), or planned
+	Errors   int    `json:"errors"`           // those that move it back in the queue, at most 9
+	// WaitedSeconds counts from its first ask for this slot. ExpectSeconds and AtMostSeconds say how long it still
+	// waits: half of the hosts in such a place got a slot within the first, 90 % within the second; nil: not known.
 	WaitedSeconds float64  `json:"waitedSeconds"`
 	ExpectSeconds *float64 `json:"expectSeconds,omitempty"`
 	AtMostSeconds *float64 `json:"atMostSeconds,omitempty"`
 }
 
-// Expected says when h may have its turn: half of all hosts in its place, and 90 %. It is empty where h is not in line.
+// Expected returns ExpectSeconds and AtMostSeconds in words, such as "in 25m to 50m"; "" if h is not in line.
 func (h QueuedHost) Expected() string {
 	switch {
 	case h.Position == 0:
@@ -81,18 +81,18 @@ func (h QueuedHost) Expected() string {
 	return "in " + Seconds(*h.ExpectSeconds)
 }
 
-// Turns counts what the queues of all pools did since the start.
+// Turns sums up the queues of all pools.
 type Turns struct {
-	Waits Histogram `json:"waits"` // the times from a host's entry to its grant
-	// Waiting are the hosts that want a slot now, by lane and tenant. Beyond a number the other tenants are "(others)".
+	Waits Histogram `json:"waits"` // from the first ask for a slot to the yes, since the start of the process
+	// Waiting counts the hosts in line by lane and tenant. It names 50 tenants; the others are together "(others)".
 	Waiting []WaitingCount `json:"waiting"`
-	Stopped int            `json:"stopped"` // the hosts that want a slot and are stopped by a breaker or a pause
+	Stopped int            `json:"stopped"` // the sum of PoolQueue.Stopped
 }
 
-// WaitingCount is one cell of Turns.Waiting.
+// WaitingCount counts the hosts in line of a lane and tenant.
 type WaitingCount struct {
-	Lane          string  `json:"lane"`
+	Lane          string  `json:"lane"` // healthy or failing
 	Tenant        string  `json:"tenant"`
 	Hosts         int     `json:"hosts"`
-	WaitedSeconds float64 `json:"waitedSeconds"` // for how long the first of them in line has waited
+	WaitedSeconds float64 `json:"waitedSeconds"` // how long the first of them has waited
 }

@@ -7,29 +7,30 @@ import (
 	"time"
 )
 
-// Sizing is what boots say about the limit (docs/sizing.md).
+// Sizing is what boots say about the right limit. A boot is the time in a wait state, such as "wait call-back", until
+// the agent calls Ironic: too many at once overload DHCP, TFTP or the image server.
 type Sizing struct {
-	Mode  string       `json:"mode"`  // fixed or adaptive
-	Pools []PoolSizing `json:"pools"` // those with a limit, the total first
-	Boots []BootTimes  `json:"boots"` // those that have ended since the start of the process
+	Mode  string       `json:"mode"`  // LimitFixed or LimitAdaptive
+	Pools []PoolSizing `json:"pools"` // the pool "" first
+	Boots []BootTimes  `json:"boots"` // by wait state and conductor group
 }
 
-// PoolSizing is what is known of one limit.
+// PoolSizing is the limit of a pool, and what boots say about it.
 type PoolSizing struct {
-	Pool        string `json:"pool"`                  // a conductor group, "virtual-media", or "" for the total
-	Limit       int    `json:"limit"`                 // in force
-	Ceiling     int    `json:"ceiling"`               // as it is set: the limit is never above it
-	Recommended int    `json:"recommended,omitempty"` // by the evidence; 0: there is not enough of it
+	Pool        string `json:"pool"`
+	Limit       int    `json:"limit"`                 // the limit in force
+	Ceiling     int    `json:"ceiling"`               // the limit in the settings, which Limit never exceeds
+	Recommended int    `json:"recommended,omitempty"` // the limit that fits the boots; 0: too few boots
 	Evidence    string `json:"evidence"`              // why, in a sentence
 }
 
-// What may change a limit.
+// The values of Sizing.Mode.
 const (
-	LimitFixed    = "fixed"    // the settings alone
-	LimitAdaptive = "adaptive" // the throttle too, up to what is set
+	LimitFixed    = "fixed"    // the settings set the limits
+	LimitAdaptive = "adaptive" // the throttle sets the limits, up to those in the settings
 )
 
-// Lines say which limits are not as they are set, or should not be, and why, one line each.
+// Lines returns a line for each limit that differs from its setting or from what the boots recommend, and says why.
 func (s Sizing) Lines() []string {
 	var all []string
 	for _, p := range s.Pools {
@@ -50,25 +51,24 @@ func (s Sizing) Lines() []string {
 	return all
 }
 
-// BootTimes are the boots in one wait state, until the agent came.
+// BootTimes are the boots in one wait state and conductor group that ended since the start of the process.
 type BootTimes struct {
-	State string    `json:"state"`
-	Group string    `json:"group"` // conductor group
-	Up    Histogram `json:"up"`
-	// Failed before the agent came, and Ended on purpose.
-	Failed uint64 `json:"failed"`
-	Ended  uint64 `json:"ended"`
+	State  string    `json:"state"`  // the node's provision_state while it boots
+	Group  string    `json:"group"`  // "": nodes without one; "(others)": those of all rows beyond 128
+	Up     Histogram `json:"up"`     // how long those took whose agent came
+	Failed uint64    `json:"failed"` // those that failed before the agent came
+	Ended  uint64    `json:"ended"`  // those that were aborted, or whose end the throttle did not see
 }
 
-// Histogram counts durations. It is cumulative: Counts[i] of them took at most Bounds[i] seconds.
+// Histogram counts durations. Counts[i] is how many took at most Bounds[i] seconds; Count and SumSeconds are of all.
 type Histogram struct {
-	Bounds     []float64 `json:"bounds"`
+	Bounds     []float64 `json:"bounds"` // ascending
 	Counts     []uint64  `json:"counts"`
 	Count      uint64    `json:"count"`
 	SumSeconds float64   `json:"sumSeconds"`
 }
 
-// NewHistogram returns one with these bounds.
+// NewHistogram returns an empty Histogram with these bounds in seconds, which must ascend.
 func NewHistogram(bounds ...float64) Histogram {
 	return Histogram{Bounds: bounds, Counts: make([]uint64, len(bounds))}
 }
@@ -84,7 +84,7 @@ func (h *Histogram) Add(d time.Duration) {
 	}
 }
 
-// Clone returns a copy that does not count on.
+// Clone returns a copy that later calls of h.Add do not change.
 func (h *Histogram) Clone() Histogram {
 	c := *h
 	c.Counts = slices.Clone(h.Counts)
