@@ -75,7 +75,10 @@ func (l *Ledger) Fetch(now time.Time, o *ironic.Observation) []string {
 	slices.SortFunc(due, func(a, b *Host) int {
 		return cmp.Or(cmp.Compare(a.Seen.Seq, b.Seen.Seq), cmp.Compare(a.key(), b.key()))
 	})
-	l.wanted = slices.DeleteFunc(l.wanted, func(h *Host) bool { return !h.wanted || h.gone || shown[h.key()] })
+	l.wanted = slices.DeleteFunc(l.wanted, func(h *Host) bool {
+		h.wanted = h.wanted && !shown[h.key()]
+		return !h.wanted || h.gone
+	})
 	var keys []string
 	for _, h := range due[:min(len(due), maxFetches)] {
 		keys = append(keys, h.key())
@@ -132,11 +135,16 @@ func (l *Ledger) Recheck(now time.Time, h *Host) {
 }
 
 // needsFetch reports whether the answer to an ask with standing s depends on a fetch of its node, which shows the pool
-// of the host, or whether it has reached its goal. One fetch is enough for ListMaxAge.
+// of the host, or whether it has reached its goal. One fetch is enough for ListMaxAge; for ten times as long if the
+// host only waits: polls show what changes, but not that a node left Ironic.
 func (l *Ledger) needsFetch(h *Host, ask *Ask, s Standing) bool {
+	enough := l.cfg.ListMaxAge
+	if s == Open && !h.Failed() {
+		enough *= 10
+	}
 	doubted := s == Exempt && h.Node != nil && !ask.VirtualMedia // Ironic may have shown virtual media long ago
 	switch {
-	case s == Exempt && !doubted, s == Done, h.Works && s != Stale, l.now.Sub(h.fetched) < l.cfg.ListMaxAge:
+	case s == Exempt && !doubted, s == Done, h.Works && s != Stale, l.now.Sub(h.fetched) < enough:
 		return false
 	case doubted, h.Works, !l.Placed(h):
 		return true
