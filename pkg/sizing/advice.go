@@ -9,33 +9,32 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Advice is the limit that the evidence speaks for.
+// Advice is a limit that a Limiter recommends.
 type Advice struct {
 	Limit    int    // 0: there is not enough evidence
 	Evidence string // a sentence without its full stop
 }
 
-// What advice goes by.
 const (
-	evidenceFor = 30 * 24 * time.Hour
-	nearEnough  = 0.15 // a limit that is so near is not worth a change
-	fewLost     = 0.03 // of the boots: with more a crowd begins to lose them, and a fixed limit is not raised
+	evidenceFor = 30 * 24 * time.Hour // older boots may be those of another network
+	nearEnough  = 0.15                // part by which a limit must be wrong before a change is worth the work
+	fewLost     = 0.03                // part of the boots: where more are lost, a larger limit would lose still more
 )
 
-// Advice returns the limit that the evidence of the last 30 days speaks for.
+// Advice returns the limit that the boots of the last 30 days recommend.
 func (l *Limiter) Advice(now time.Time) Advice {
 	present := l.target()
-	if l.bad > 0 && now.Sub(l.badAt) < evidenceFor {
+	if l.tooMany > 0 && now.Sub(l.lostAt) < evidenceFor {
 		why := fmt.Sprintf("boots were lost at %s with %d slots taken, and %d went well",
-			api.Instant(l.badAt), l.bad, l.stood)
+			api.Instant(l.lostAt), l.tooMany, l.stood)
 		if off := float64(present)/float64(l.stood) - 1; math.Abs(off) > nearEnough {
 			return Advice{l.stood, why}
 		}
 		return Advice{present, why}
 	}
 	last := slices.DeleteFunc(slices.Clone(l.history), func(w Window) bool {
-		return !w.Full || now.Sub(w.At) > evidenceFor || step*float64(w.Occupied) < float64(present) ||
-			float64(w.Limit) > step*float64(present)
+		tooSmall, tooLarge := step*float64(w.Occupied) < float64(present), float64(w.Limit) > step*float64(present)
+		return !w.Full || now.Sub(w.At) > evidenceFor || tooSmall || tooLarge
 	})
 	up, lost, slower := 0, 0, 0.0
 	for _, w := range last {

@@ -2,10 +2,12 @@ package sizing
 
 import "time"
 
-// Pools are the Limiters of a site by the names of their pools; "" is the total.
+// Pools are the Limiters of a site by the names of their pools; "" is the pool of all slots. They are not safe for
+// concurrent use.
 type Pools map[string]*Limiter
 
-// Fit gives every pool of ceilings a Limiter, and drops all others. One that is there keeps what it knows.
+// Fit gives each pool of ceilings a Limiter with that ceiling, and drops the Limiters of other pools. One that exists
+// keeps what it knows.
 func (p Pools) Fit(now time.Time, ceilings map[string]int, adaptive bool) {
 	for name := range p {
 		if _, exists := ceilings[name]; !exists {
@@ -21,7 +23,7 @@ func (p Pools) Fit(now time.Time, ceilings map[string]int, adaptive bool) {
 	}
 }
 
-// Restore makes the Limiters know what s says of their pools.
+// Restore restores each Limiter whose pool is in s.
 func (p Pools) Restore(now time.Time, s State) {
 	for name, l := range p {
 		if r, known := s.Pools[name]; known {
@@ -30,7 +32,7 @@ func (p Pools) Restore(now time.Time, s State) {
 	}
 }
 
-// State returns what all Limiters know.
+// State returns what all Limiters know, for Restore in another process.
 func (p Pools) State() State {
 	s := State{Pools: make(map[string]Record, len(p))}
 	for name, l := range p {
@@ -39,7 +41,7 @@ func (p Pools) State() State {
 	return s
 }
 
-// CutFor reports whether a limit was cut for the host's boot.
+// CutFor reports whether any limit was cut for the host's boot, as Limiter.CutFor.
 func (p Pools) CutFor(host string) bool {
 	for _, l := range p {
 		if l.CutFor(host) {

@@ -1,13 +1,13 @@
-// Package snapshot caches what a slow source lists, one entry for each key, and gives all readers the same immutable
-// value for as long as the source's generation stands. It needs the standard library alone. docs/dev/snapshots.md says
-// where the product uses it.
+// Package snapshot caches what a slow source lists, one entry for each key. All readers get the same immutable value
+// until the generation of the source changes. The product shares its status, its page and the list of all nodes so.
 //
-// A Get never returns what had changed before it began, as far as the generation tells: a change that comes while a
-// list runs makes the next Get list again. Generations are compared with ==, never ordered or added up. At MaxAge an
-// entry is listed again whatever the generation says, which finds changes that it does not tell.
+// Get never returns what was out of date when it began, as far as the generation tells: after a change while a list
+// runs, the next Get lists again. Generations are only compared for equality. After MaxAge a Get lists again whatever
+// the generation is, as a source may have changes that its generation does not tell.
 //
-// Gets that miss share one list. Only one of a key runs at a time, and it runs to its end even when nobody waits any
-// more: the next Get finds what it brought. While lists fail, Get fails, and the source is left alone for Retry.
+// All Gets that miss share one list. Only one list of a key runs at a time. It runs to its end even if no Get waits for
+// it any more, so that the next one finds its result. When a list fails, each Get fails, and the source rests for Retry.
 //
-// A hit copies and allocates nothing. Readers share the value, so nobody may change it.
+// A hit copies and allocates nothing. Readers share the value: none may change it. The package imports only the
+// standard library.
 package snapshot

@@ -9,81 +9,81 @@ import (
 	"time"
 )
 
-// ErrClosed is the answer of a Cache after Close.
+// ErrClosed is the error of Get after Close.
 var ErrClosed = errors.New("snapshot: the cache is closed")
 
-// Generation says whether a source changed: as long as it is the same, so is what a list brings.
+// Generation changes when a source does: as long as it is the same, lists bring the same.
 type Generation uint64
 
-// Options say what a Cache caches and for how long. Its functions may be called from several goroutines at a time; none
-// of them may call Get or Close.
+// Options say what a Cache caches and for how long. The cache calls its functions from several goroutines at a time.
+// They must not call Get or Close.
 type Options[K comparable, V any] struct {
-	// List asks the source for all of key: a complete answer or an error. It must end soon after its ctx does; a panic
-	// is an error of Get. Required.
+	// List asks the source for all of key: it returns a complete answer or an error. It must return soon after its ctx
+	// ends. A panic becomes the error of Get. Required.
 	List func(ctx context.Context, key K) (V, error)
-	// Generation is that of key now. Each Get calls it: it should only read a counter. Nil: there is one, and age
-	// decides.
+	// Generation returns the generation of key. Each Get calls it, so it should only read a counter. Nil: only MaxAge
+	// makes a cache list again.
 	Generation func(key K) Generation
 
-	MaxAge time.Duration    // an entry whose list began so long ago is listed again; above 0
-	Retry  time.Duration    // the pause after a failure before the source is asked again; 0: none
-	Ahead  bool             // a hit in the last quarter of MaxAge starts the next list, so that nobody has to wait for it
-	Now    func() time.Time // nil: time.Now; one that goes backwards costs a list
+	MaxAge time.Duration    // how old a value may be, from the start of its list; above 0
+	Retry  time.Duration    // how long the cache leaves the source alone after a failure; 0: it asks at once
+	Ahead  bool             // a hit in the last quarter of MaxAge starts the next list, so that no Get waits for it
+	Now    func() time.Time // nil: time.Now. If it goes backwards, the next Get lists
 }
 
-// Snapshot is a value as it was listed once. It is immutable and shared by all readers.
+// Snapshot is the value that one list brought. All readers share it; it never changes.
 type Snapshot[V any] struct {
-	number uint64 // of its list, in the order in which they begin
+	number uint64 // counts the lists of the cache, in the order in which they begin
 	begun  time.Time
-	done   chan struct{} // closed at the end of the list; what follows is set then
+	done   chan struct{} // list closes it when it has set the fields below
 
-	generation Generation // read before the list began
+	generation Generation // before the list began
 	value      V
 	err        error
 }
 
-// Value returns what was listed. It is shared: it must not be changed.
+// Value returns the value. All readers share it: do not change it.
 func (s *Snapshot[V]) Value() V { return s.value }
 
-// Begun returns when the list began: what the source changed after that may be missing.
+// Begun returns when the list began. Later changes of the source may be missing in the value.
 func (s *Snapshot[V]) Begun() time.Time { return s.begun }
 
-// Stats tell what a Cache did since New. Hits, Misses and Errors together are the Gets that ended.
+// Stats count what a Cache did since New.
 type Stats struct {
-	Hits, Misses, Errors uint64
-	Lists                uint64 // that ended, well or not
+	Hits, Misses, Errors uint64 // Gets that found a value, waited for a list, or failed
+	Lists                uint64 // lists that ended, also those that failed
 }
 
-// Cache is described in the package comment. Make one with New. It is safe for concurrent use. It is meant for few
-// keys: all stay until Close.
+// Cache shares values between readers, as the package comment says. Make one with New. It is safe for concurrent use.
+// Use it for few keys: it keeps all of them until Close.
 type Cache[K comparable, V any] struct {
 	o      Options[K, V]
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
 	begun, ended         atomic.Uint64 // lists
-	hits, misses, errors atomic.Uint64
+	hits, misses, errors atomic.Uint64 // Gets
 
-	mu      sync.Mutex // guards what follows; nobody lists or waits under it
+	mu      sync.Mutex // guards the fields below, and the entries; no list runs under it
 	entries map[K]*entry[V]
-	lists   sync.WaitGroup // that run; Add under mu while ctx lasts
+	lists   sync.WaitGroup // lists that run; look adds one only while ctx lasts, so that Close can wait
 }
 
 // entry is what is known of one key.
 type entry[V any] struct {
-	last     *Snapshot[V] // that was listed well
-	running  *Snapshot[V] // that is being listed
-	err      error        // of the list that ended last
-	failedAt time.Time
+	last     *Snapshot[V] // of the last list that did not fail
+	running  *Snapshot[V] // of the list that runs; nil: none
+	err      error        // of the last list that ended
+	failedAt time.Time    // when that was
 }
 
-// need is what a Get asks for: the generation at its begin, or a list that began after it.
+// need says which snapshots satisfy a Get: those of the generation when it began, and those of later lists.
 type need struct {
 	generation Generation
-	after      uint64
+	after      uint64 // the number of the last list that had begun
 }
 
-// New returns an empty cache.
+// New returns an empty cache. The error says which option is wrong.
 func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if o.List == nil {
 		return nil, errors.New("snapshot: List is nil; it is required")
@@ -102,10 +102,10 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	return c, nil
 }
 
-// Get returns the snapshot of key: the one that is there if its generation stands and it is young, else that of a list
-// that began after Get was called, or of the same generation. Errors: that of the list; the error of ctx; ErrClosed.
+// Get returns a snapshot of key: the one in the cache if its generation is that of now and it is younger than MaxAge,
+// or else one of a list, which Get waits for. The error is that of the list, that of ctx, or ErrClosed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
-	n := need{after: c.begun.Load()} // before the generation: a later list has read a later one
+	n := need{after: c.begun.Load()} // read before the generation, so that later lists have read the same or a later one
 	n.generation = c.o.Generation(key)
 	s, fits, err := c.look(ctx, key, n)
 	if fits {
@@ -132,12 +132,12 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 	return s, nil
 }
 
-// met reports whether a list that has ended is one that n asks for.
+// met reports whether s, whose list has ended, satisfies n.
 func met[V any](s *Snapshot[V], n need) bool {
 	return s.generation == n.generation || s.number > n.after
 }
 
-// look returns what is there if it fits, else the list that runs, which it starts if there is none.
+// look returns the snapshot in the cache if it fits, or else that of the list that runs. If none runs, it starts one.
 func (c *Cache[K, V]) look(ctx context.Context, key K, n need) (s *Snapshot[V], fits bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Cache[K, V]) look(ctx context.Context, key K, n need) (s *Snapshot[V], 
 	return e.running, false, nil
 }
 
-// list runs s to its end and keeps what it brought.
+// list fills in s, and puts it into the cache if it does not fail.
 func (c *Cache[K, V]) list(key K, e *entry[V], s *Snapshot[V]) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -195,12 +195,12 @@ func (c *Cache[K, V]) list(key K, e *entry[V], s *Snapshot[V]) {
 	s.value, s.err = c.o.List(c.ctx, key)
 }
 
-// Stats returns the counts.
+// Stats returns the counts since New.
 func (c *Cache[K, V]) Stats() Stats {
 	return Stats{Hits: c.hits.Load(), Misses: c.misses.Load(), Errors: c.errors.Load(), Lists: c.ended.Load()}
 }
 
-// Close cancels what runs and waits for its end. Get fails from then on. It may be called more than once.
+// Close cancels the lists that run and waits for their end. From then on Get fails. A second Close does nothing.
 func (c *Cache[K, V]) Close() {
 	c.mu.Lock()
 	c.cancel()
