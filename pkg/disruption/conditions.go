@@ -9,8 +9,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-func (h *host) is(reason api.PlanReason) bool { return slices.Contains(h.reasons, reason) }
-
 func isUnmet(c api.PlanCondition) bool { return !c.Met }
 
 // unmet returns the first condition that is not met.
@@ -48,14 +46,14 @@ func (p *planner) judge(h *host) {
 	safe = h.add(unless(stuck != "", "PodsMovable", clip(stuck))) && safe
 	drifted := h.drift.evidence()
 	h.add(api.PlanCondition{Type: "Drifted", Met: len(drifted) > 0, Message: strings.Join(drifted, "; ")})
-	for _, r := range []struct {
-		is     bool
-		reason api.PlanReason
-	}{{calm && h.vacant(), api.PlanEmpty}, {len(drifted) > 0, api.PlanDrifted}, {calm && priced && !h.vacant(), api.PlanUnderutilized}} {
-		if safe && r.is {
-			h.reasons = append(h.reasons, r.reason)
+	reason := func(r api.PlanReason, holds bool) {
+		if safe && holds {
+			h.reasons = append(h.reasons, r)
 		}
 	}
+	reason(api.PlanEmpty, calm && h.vacant())
+	reason(api.PlanDrifted, len(drifted) > 0)
+	reason(api.PlanUnderutilized, calm && priced && !h.vacant())
 }
 
 // A node with one of storageLabels is a storage host, one with one of controlLabels belongs to the control plane.
@@ -128,14 +126,16 @@ func (p *planner) calm(h *host) []api.PlanCondition {
 
 // quiet returns the condition ConsolidateAfter. Its sentence is evidence too.
 func (p *planner) quiet(h *host) api.PlanCondition {
-	c, after := api.PlanCondition{Type: "ConsolidateAfter", Message: "consolidateAfter is Never"}, p.consolidateAfter(h.pool)
+	c := api.PlanCondition{Type: "ConsolidateAfter", Message: "consolidateAfter is Never"}
+	after := p.consolidateAfter(h.pool)
 	switch {
 	case after == Never:
 	case h.node == nil || h.node.FirstReady.IsZero():
 		c.Message = "its clock has not begun: it has no Node that was Ready"
 	default:
 		since := p.now.Sub(quietSince(h.node))
-		c.Met, c.Message = since >= time.Duration(after), fmt.Sprintf("no pod came or went for %s, and consolidateAfter is %s", since, after)
+		c.Met = since >= time.Duration(after)
+		c.Message = fmt.Sprintf("no pod came or went for %s, and consolidateAfter is %s", since, after)
 	}
 	return c
 }

@@ -9,14 +9,10 @@ import (
 
 // Config holds the settings of plans. Default returns the defaults.
 type Config struct {
-	// ConsolidateAfter is how long no pod must have come to or gone from a host before it is released.
-	ConsolidateAfter Span
-	// Budgets say how many hosts of a pool may be disrupted at once, and how many must stay Ready.
-	Budgets budget.List
-	// TariffPerKWh is the price of a kilowatt-hour; nil: watts have no price.
-	TariffPerKWh *float64
-	// Execute: the throttle carries plans out in pools whose annotation allows it.
-	Execute bool
+	ConsolidateAfter Span        // for how long no pod must have come to or gone from a host before it is released
+	Budgets          budget.List // how many hosts of a pool may be disrupted at once, and how many must stay Ready
+	TariffPerKWh     *float64    // the price of a kilowatt-hour; nil: watts have no price
+	Execute          bool        // the throttle carries plans out in pools whose annotation allows it
 }
 
 // Default returns the default Config, which consolidates nothing.

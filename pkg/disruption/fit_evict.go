@@ -47,7 +47,8 @@ func (p *fitPod) holds() string {
 	case p.Owner == "":
 		return name + " has no controller that would replace it"
 	case len(b) > 1:
-		return fmt.Sprintf("%s is selected by two PodDisruptionBudgets, %s and %s: the eviction API refuses it", name, b[0].Key, b[1].Key)
+		return fmt.Sprintf("%s is selected by two PodDisruptionBudgets, %s and %s: the eviction API refuses it",
+			name, b[0].Key, b[1].Key)
 	case len(b) == 1 && !b[0].Current && b[0].counts(p.Pod):
 		return fmt.Sprintf("%s is selected by PodDisruptionBudget %s, whose status is not current", name, b[0].Key)
 	}

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,16 +11,15 @@ import (
 
 // readLabels reads which labels of nodes a pod requires.
 func (s *shape) readLabels(p *Pod) {
-	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: p.NodeSelector}}
-	selectors := s.volumes
+	required := &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.NodeAffinity}
+	s.demand = nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: corev1.PodSpec{
+		NodeSelector: p.NodeSelector, Affinity: &corev1.Affinity{NodeAffinity: required},
+	}})
+	selectors := slices.Clone(s.volumes)
 	if p.NodeAffinity != nil {
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.NodeAffinity}}
-		selectors = append(slices.Clone(selectors), p.NodeAffinity)
+		selectors = append(selectors, p.NodeAffinity)
 	}
-	s.demand = nodeaffinity.GetRequiredNodeAffinity(pod)
-	for k := range p.NodeSelector {
-		s.keys = append(s.keys, k)
-	}
+	s.keys = slices.Collect(maps.Keys(p.NodeSelector))
 	for _, selector := range selectors {
 		for _, t := range selector.NodeSelectorTerms {
 			for _, e := range slices.Concat(t.MatchExpressions, t.MatchFields) {
@@ -33,12 +33,6 @@ func (s *shape) readLabels(p *Pod) {
 func (s *shape) selects(n *fitNode) bool {
 	ok, err := s.demand.Match(n.object)
 	return ok && err == nil
-}
-
-// guesses reports whether the node does not exist yet, and may get a label that the shape looks at: the shape may not
-// fit then, though it fits without the label.
-func (s *shape) guesses(n *fitNode) bool {
-	return n.made && slices.ContainsFunc(s.keys, func(k string) bool { _, ok := n.Labels[k]; return !ok })
 }
 
 // mounts reports whether the node can mount the volumes of the shape. A selector that cannot be read selects no node.

@@ -50,7 +50,7 @@ func (n *fitNode) check(it *item) string {
 	switch {
 	case !it.tolerates(n.Taints) || !it.endures(n.Taints):
 		return taint
-	case !it.selects(n) || it.guesses(n) || it.zoned && n.unsure():
+	case !it.selects(n) || slices.ContainsFunc(it.keys, n.mayGet) || it.zoned && n.mayGet(byZone):
 		return labels
 	case !it.mounts(n.object):
 		return volume
@@ -115,8 +115,9 @@ type search struct {
 // not take this one.
 func (s *search) fill(i int) bool {
 	if i == len(s.items) {
+		waits := func(n *fitNode) bool { return slices.ContainsFunc(n.waiting, (*item).unsettled) }
 		bad := slices.IndexFunc(s.items, (*item).unsettled)
-		if bad < 0 && slices.ContainsFunc(s.order, func(n *fitNode) bool { return slices.ContainsFunc(n.waiting, (*item).unsettled) }) {
+		if bad < 0 && slices.ContainsFunc(s.order, waits) {
 			bad = i
 		}
 		if s.failed < 0 {

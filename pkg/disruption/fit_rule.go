@@ -111,10 +111,11 @@ func (n *fitNode) domain(by string) int {
 	return n.zoneAt
 }
 
-// unsure reports whether the node does not exist yet, and its zone is not known.
-func (n *fitNode) unsure() bool {
-	_, ok := n.Labels[byZone]
-	return n.made && !ok
+// mayGet reports whether the node does not exist yet, and may get a label that is not known: a shape that looks at it
+// may not fit then.
+func (n *fitNode) mayGet(label string) bool {
+	_, known := n.Labels[label]
+	return n.made && !known
 }
 
 // relate finds, for each shape, the rules that count it and the budgets that select it.

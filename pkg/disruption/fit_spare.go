@@ -11,7 +11,8 @@ func (c *cluster) addSpare(spare *Node, of *pool) (undo func()) {
 	daemons := map[string]*fitPod{}
 	for _, p := range c.pods {
 		on, set := c.known[p.Node], p.Namespace+"/"+p.Owner
-		if p.DaemonSet && on != nil && on.host != nil && on.host.pool == of && (daemons[set] == nil || daemons[set].size < p.size) {
+		comes := p.DaemonSet && on != nil && on.host != nil && on.host.pool == of
+		if comes && (daemons[set] == nil || daemons[set].size < p.size) {
 			daemons[set] = p
 		}
 	}

@@ -43,7 +43,8 @@ func (c *cluster) open(n *fitNode, by int) {
 // eligible reports whether the node counts for the spread. A node that does not exist yet counts if it may.
 func (r *rule) eligible(n *fitNode) bool {
 	s := r.shape
-	return !slices.ContainsFunc(s.spreads, func(o *rule) bool { return n.domain(o.by) == 0 }) && (s.selects(n) || s.guesses(n))
+	outside := slices.ContainsFunc(s.spreads, func(o *rule) bool { return n.domain(o.by) == 0 })
+	return !outside && (s.selects(n) || slices.ContainsFunc(s.keys, n.mayGet))
 }
 
 // even reports whether the spreads of the shape allow one more pod of it on the node. Pods that may get another place

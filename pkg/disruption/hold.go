@@ -27,7 +27,8 @@ func (t *Throttle) unsure() string {
 func (t *Throttle) yields() string {
 	switch {
 	case t.Waiting > 0:
-		return fmt.Sprintf("hosts that are not planned wait for slots: %d; nothing is carried out before they have them", t.Waiting)
+		return fmt.Sprintf("hosts that are not planned wait for slots: %d; nothing is carried out before they have them",
+			t.Waiting)
 	case t.Limit == 1:
 		return "the limit is 1: planned work leaves a slot free for others, so it never starts"
 	}

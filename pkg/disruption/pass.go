@@ -13,7 +13,8 @@ var methods = []struct {
 	name api.PlanMethod
 	find func(p *planner, name api.PlanMethod) []api.PlanAction
 }{
-	{api.MethodEmptiness, (*planner).emptiness}, {api.MethodStaticDrift, (*planner).drifted}, {api.MethodDrift, (*planner).drifted},
+	{api.MethodEmptiness, (*planner).emptiness},
+	{api.MethodStaticDrift, (*planner).drifted}, {api.MethodDrift, (*planner).drifted},
 	{api.MethodMulti, (*planner).multi}, {api.MethodSingle, (*planner).single},
 }
 
@@ -31,7 +32,7 @@ func (p *planner) find(name api.PlanMethod) []api.PlanAction {
 // candidates returns the candidates for a reason, the highest saving per cost first, equal ones by name.
 func (p *planner) candidates(reason api.PlanReason) (all []*host) {
 	for _, h := range p.hosts {
-		if h.is(reason) && (p.only == nil || p.only[h.id]) {
+		if slices.Contains(h.reasons, reason) && (p.only == nil || p.only[h.id]) {
 			all = append(all, h)
 		}
 	}
@@ -131,7 +132,8 @@ func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) (all []api.Pl
 			continue
 		}
 		c := api.PlanCandidate{
-			Host: h.id, Pool: h.pool.name, Reason: h.reasons[0], SavingPerHour: h.saving, DisruptionCost: h.cost, SavingPerCost: h.per, Note: p.notes[h],
+			Host: h.id, Pool: h.pool.name, Reason: h.reasons[0], Note: p.notes[h],
+			SavingPerHour: h.saving, DisruptionCost: h.cost, SavingPerCost: h.per,
 		}
 		if c.Reason == api.PlanDrifted {
 			c.SavingPerHour, c.SavingPerCost = 0, 0

@@ -21,7 +21,8 @@ func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, err
 	}
 	for _, c := range p.s.Clusters {
 		if c.Key != (Key{}) {
-			plan.Clusters = append(plan.Clusters, api.PlanCluster{Name: c.String(), Fault: clip(c.Fault), Nodes: c.Nodes, Pods: c.Pods})
+			shown := api.PlanCluster{Name: c.String(), Fault: clip(c.Fault), Nodes: c.Nodes, Pods: c.Pods}
+			plan.Clusters = append(plan.Clusters, shown)
 		}
 	}
 	if plan.Blocked = s.Throttle.unsure(); plan.Blocked != "" {
@@ -34,19 +35,20 @@ func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, err
 			break
 		}
 	}
-	plan.DryRun = !c.Execute || !slices.ContainsFunc(plan.Actions, func(a api.PlanAction) bool { return p.pools[a.Pool].Execute })
+	allows := func(a api.PlanAction) bool { return p.pools[a.Pool].Execute }
+	plan.DryRun = !c.Execute || !slices.ContainsFunc(plan.Actions, allows)
 	plan.Later, plan.Excluded = p.later(plan.Actions, plan.Method), p.excluded()
 	return plan, ctx.Err()
 }
 
-// Explain returns why a host is a candidate or not, condition by condition; known is false if s does not have it. The
-// error is that of ctx.
-func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (e api.PlanExplanation, known bool, err error) {
+// Explain returns why a host is a candidate or not, condition by condition, and false if s does not have it. The error
+// is that of ctx.
+func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (api.PlanExplanation, bool, error) {
 	h := newPlanner(ctx, s, c, now).host(host.String())
 	if h == nil {
-		return e, false, ctx.Err()
+		return api.PlanExplanation{}, false, ctx.Err()
 	}
-	e = api.PlanExplanation{Host: h.id, Candidate: len(h.reasons) > 0, Conditions: h.conditions}
+	e := api.PlanExplanation{Host: h.id, Candidate: len(h.reasons) > 0, Conditions: h.conditions}
 	if e.Candidate {
 		e.Reason = h.reasons[0]
 		e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)

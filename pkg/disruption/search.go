@@ -10,18 +10,17 @@ import (
 
 // Bounds of a search. They count work, not time, so that the same state gives the same plan.
 const (
-	maxBatch = 100 // hosts of one consolidation
-	// maxWork is how many pods one method may simulate: about a minute on one slow core.
-	maxWork  = 50_000
-	maxSkips = 200 // hosts that block a prefix
-	maxExact = 10  // candidates of which all sets are tried
+	maxBatch = 100    // hosts of one consolidation
+	maxWork  = 50_000 // pods that one method may simulate: about a minute on one slow core
+	maxSkips = 200    // hosts that block a prefix
+	maxExact = 10     // candidates of which all sets are tried
 )
 
 // solution is a set of hosts that can go together.
 type solution struct {
 	set    []*host
 	at     placement
-	spare  *host // nil = their pods fit on nodes that exist
+	spare  *host // nil: their pods fit on nodes that exist
 	saving float64
 }
 
@@ -128,7 +127,8 @@ func (p *planner) exact(all []*host) (best *solution) {
 		sets = append(sets, s)
 	}
 	slices.SortFunc(sets, func(a, b some) int {
-		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(len(a.set), len(b.set)), cmp.Compare(mathbits.Reverse(b.mask), mathbits.Reverse(a.mask)))
+		earlier := cmp.Compare(mathbits.Reverse(b.mask), mathbits.Reverse(a.mask))
+		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(len(a.set), len(b.set)), earlier)
 	})
 	for _, s := range sets {
 		if best != nil && s.bound <= best.saving || p.work == 0 {

@@ -30,8 +30,9 @@ func (p *planner) freeFor(q *pool) (all []*host) {
 
 // deployable reports whether a host is free, and its price and capacity are known.
 func (h *host) deployable() bool {
-	return h.State == stateAvailable && h.Consumer == "" && h.Machine == nil && h.Node == "" && h.Capacity != nil && h.unpriced == "" &&
-		!h.Failed && !h.Paused && !h.Detached && !h.External && !h.Deleting && !h.DoNotDisrupt && !h.Storage && len(h.Faults) == 0
+	free := h.State == stateAvailable && h.Consumer == "" && h.Machine == nil && h.Node == ""
+	barred := h.Failed || h.Paused || h.Detached || h.External || h.Deleting || h.DoNotDisrupt || h.Storage
+	return free && !barred && h.Capacity != nil && h.unpriced == "" && len(h.Faults) == 0
 }
 
 // replaces reports whether a free host may replace hosts of one pool: it is cheaper than all of them together, and than
@@ -69,8 +70,8 @@ func (p *planner) spareFor(set []*host) (*host, placement) {
 func newNode(old, free *host) *Node {
 	q := old.pool
 	n := &Node{
-		Cluster: old.Cluster, Name: free.id, Labels: maps.Clone(q.NodeLabels), Taints: q.NodeTaints, Allocatable: free.Capacity, Ready: true,
-		FirstReady: old.node.FirstReady,
+		Cluster: old.Cluster, Name: free.id, Labels: maps.Clone(q.NodeLabels), Taints: q.NodeTaints,
+		Allocatable: free.Capacity, Ready: true, FirstReady: old.node.FirstReady,
 	}
 	delete(n.Labels, corev1.LabelHostname)
 	return n

@@ -36,14 +36,11 @@ type Cluster struct {
 type Throttle struct {
 	Limit int `json:"limit"`
 	// Waiting counts the hosts that want a slot for other than planned work: in line, silent, stopped or held.
-	Waiting int `json:"waiting,omitempty"`
-	// Stale: the throttle has no recent view of Ironic.
-	Stale bool `json:"stale,omitempty"`
-	// OpenBreakers are the scopes whose breakers are not CLOSED; PausedGroups are the paused conductor groups.
-	OpenBreakers []string `json:"openBreakers,omitempty"`
-	PausedGroups []string `json:"pausedGroups,omitempty"`
-	// SlotMinutes is the mean time for which a host holds a slot; 0 or less: not known.
-	SlotMinutes float64 `json:"slotMinutes,omitempty"`
+	Waiting      int      `json:"waiting,omitempty"`
+	Stale        bool     `json:"stale,omitempty"`        // the throttle has no recent view of Ironic
+	OpenBreakers []string `json:"openBreakers,omitempty"` // the scopes whose breakers are not CLOSED
+	PausedGroups []string `json:"pausedGroups,omitempty"` // conductor groups
+	SlotMinutes  float64  `json:"slotMinutes,omitempty"`  // for which a host holds a slot, on average; 0: not known
 }
 
 // Key names an object; an object that is not in a namespace has none.
@@ -73,11 +70,9 @@ const (
 type Pool struct {
 	Key
 	Kind     PoolKind `json:"kind"`
-	Replicas int      `json:"replicas"` // wanted
-	// Scales: the throttle may lower Replicas, as no autoscaler and no topology writes them.
-	Scales bool `json:"scales"`
-	// Template is the template of new Machines (static drift); "": not known.
-	Template string `json:"template,omitempty"`
+	Replicas int      `json:"replicas"`           // wanted
+	Scales   bool     `json:"scales"`             // the throttle may lower Replicas: nothing else writes them
+	Template string   `json:"template,omitempty"` // of new Machines (static drift); "": not known
 	// HostSelector selects hosts for the pool by label (dynamic drift), in kubectl's syntax; nil: not known.
 	HostSelector *string `json:"hostSelector,omitempty"`
 	// NodeLabels and NodeTaints are those of new nodes of the pool; nil: not known, so no new node can be simulated.
@@ -86,8 +81,7 @@ type Pool struct {
 	// ConsolidateAfter and Budgets are from annotations of the pool, and override the Config; nil: they do not.
 	ConsolidateAfter *Span       `json:"consolidateAfter,omitempty"`
 	Budgets          budget.List `json:"budgets,omitempty"`
-	// Execute: an annotation of the pool allows the throttle to carry plans out.
-	Execute bool `json:"execute,omitempty"`
+	Execute          bool        `json:"execute,omitempty"` // an annotation allows the throttle to carry plans out
 	// Faults are annotations that could not be read. No host of such a pool is a candidate.
 	Faults []string `json:"faults,omitempty"`
 }
@@ -95,36 +89,30 @@ type Pool struct {
 // Host is a BareMetalHost, with its Machine.
 type Host struct {
 	Key
-	State    string `json:"state"`              // status.provisioning.state
-	Consumer string `json:"consumer,omitempty"` // KIND NAMESPACE/NAME of spec.consumerRef; "" = unclaimed
-	Paused   bool   `json:"paused,omitempty"`
-	Detached bool   `json:"detached,omitempty"`
-	External bool   `json:"external,omitempty"` // externallyProvisioned
-	Deleting bool   `json:"deleting,omitempty"`
-	// Disrupting: the throttle is carrying a plan out on it (its label ironic-throttle.metal3.io/command).
-	Disrupting bool `json:"disrupting,omitempty"`
-	// Failed: the host is in error, or held.
-	Failed bool `json:"failed,omitempty"`
+	State      string `json:"state"`              // status.provisioning.state
+	Consumer   string `json:"consumer,omitempty"` // KIND NAMESPACE/NAME of spec.consumerRef; "": unclaimed
+	Paused     bool   `json:"paused,omitempty"`
+	Detached   bool   `json:"detached,omitempty"`
+	External   bool   `json:"external,omitempty"` // externallyProvisioned
+	Deleting   bool   `json:"deleting,omitempty"`
+	Disrupting bool   `json:"disrupting,omitempty"` // the throttle is carrying a plan out on it, as its label says
+	Failed     bool   `json:"failed,omitempty"`     // it is in error, or held
 
-	Labels map[string]string `json:"labels,omitempty"`
-	// Class is the name that hosts of the same make, price and size share; "": none.
-	Class string `json:"class,omitempty"`
-	Price Price  `json:"price,omitzero"`
-	// DoNotDisrupt, Storage: never a candidate.
-	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
-	Storage      bool `json:"storage,omitempty"`
-	// Capacity is what a node on this host could allocate to pods; nil: not known.
-	Capacity Resources `json:"capacity,omitzero"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	Class        string            `json:"class,omitempty"` // that hosts of the same make, price and size share; "": none
+	Price        Price             `json:"price,omitzero"`
+	DoNotDisrupt bool              `json:"doNotDisrupt,omitempty"` // never a candidate
+	Storage      bool              `json:"storage,omitempty"`      // never a candidate
+	Capacity     Resources         `json:"capacity,omitzero"`      // of a node on this host, for pods; nil: not known
 
 	Machine *Machine `json:"machine,omitempty"`
 	Cluster Key      `json:"cluster,omitzero"`
 	Node    string   `json:"node,omitempty"` // in Cluster; "": none
 	// Desired and Applied have values by field: image.url, image.checksum, raid, firmware.NAME ... A field that only one
 	// of them has is no drift.
-	Desired map[string]string `json:"desired,omitempty"`
-	Applied map[string]string `json:"applied,omitempty"`
-	// OnReboot: the next reboot applies firmware settings (HostUpdatePolicy).
-	OnReboot bool `json:"onReboot,omitempty"`
+	Desired  map[string]string `json:"desired,omitempty"`
+	Applied  map[string]string `json:"applied,omitempty"`
+	OnReboot bool              `json:"onReboot,omitempty"` // the next reboot applies firmware (HostUpdatePolicy)
 	// Faults are annotations that could not be read. Such a host is no candidate, and its price is not known.
 	Faults []string `json:"faults,omitempty"`
 }
@@ -139,19 +127,16 @@ type Price struct {
 type Machine struct {
 	Key
 	// Pool is the MachineDeployment that owns its MachineSet, or else the MachineSet; zero: its host is no candidate.
-	Pool     Key      `json:"pool,omitzero"`
-	PoolKind PoolKind `json:"poolKind,omitempty"`
-	// Template is the template of which it was made; "": not known.
-	Template     string `json:"template,omitempty"`
-	ControlPlane bool   `json:"controlPlane,omitempty"`
-	Deleting     bool   `json:"deleting,omitempty"`
-	// Created is its creation time: of drifted hosts, the one with the oldest Machine comes first.
-	Created time.Time `json:"created,omitzero"`
-	// Marked: it has the annotation cluster.x-k8s.io/delete-machine.
-	Marked bool `json:"marked,omitempty"`
-	Paused bool `json:"paused,omitempty"`
-	// Consolidatable is the condition of that name; nil: it has none, which counts as true.
-	Consolidatable *bool `json:"consolidatable,omitempty"`
+	Pool         Key       `json:"pool,omitzero"`
+	PoolKind     PoolKind  `json:"poolKind,omitempty"`
+	Template     string    `json:"template,omitempty"` // of which it was made; "": not known
+	ControlPlane bool      `json:"controlPlane,omitempty"`
+	Deleting     bool      `json:"deleting,omitempty"`
+	Created      time.Time `json:"created,omitzero"` // of drifted hosts, the one with the oldest Machine comes first
+	Marked       bool      `json:"marked,omitempty"` // it has the annotation cluster.x-k8s.io/delete-machine
+	Paused       bool      `json:"paused,omitempty"`
+
+	Consolidatable *bool `json:"consolidatable,omitempty"` // the condition of that name; nil: none, which counts as true
 }
 
 // Resources are amounts by resource name, 0 or more: cpu in thousandths, all others in whole units. A name with the
@@ -176,41 +161,33 @@ type Node struct {
 	Ready         bool              `json:"ready"`
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Deleting      bool              `json:"deleting,omitempty"`
-	// FirstReady is when it was first Ready; zero: never, and its host is no candidate.
-	FirstReady time.Time `json:"firstReady,omitzero"`
-	// LastPodEvent is when a pod last came or went; zero: never since FirstReady.
-	LastPodEvent time.Time `json:"lastPodEvent,omitzero"`
+	FirstReady    time.Time         `json:"firstReady,omitzero"`   // zero: never, so its host is no candidate
+	LastPodEvent  time.Time         `json:"lastPodEvent,omitzero"` // when a pod came or went; zero: not since FirstReady
 }
 
 // Pod is a pod that has a node, or waits for one.
 type Pod struct {
 	Key
-	Cluster Key               `json:"cluster,omitzero"`
-	Node    string            `json:"node,omitempty"` // "" = not scheduled yet
-	Labels  map[string]string `json:"labels,omitempty"`
-	// Owner is KIND/NAME of its controller; "": it has none, and nothing replaces it.
-	Owner string `json:"owner,omitempty"`
-	// DaemonSet, Mirror: it belongs to its node and goes with it. Finished: its containers have ended.
-	DaemonSet   bool `json:"daemonSet,omitempty"`
-	Mirror      bool `json:"mirror,omitempty"`
-	Finished    bool `json:"finished,omitempty"`
-	Terminating bool `json:"terminating,omitempty"`
-	Ready       bool `json:"ready,omitempty"`
-	// DoNotDisrupt: an annotation forbids to evict it.
-	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
+	Cluster      Key               `json:"cluster,omitzero"`
+	Node         string            `json:"node,omitempty"` // "": not scheduled yet
+	Labels       map[string]string `json:"labels,omitempty"`
+	Owner        string            `json:"owner,omitempty"`     // KIND/NAME of its controller; "": nothing replaces it
+	DaemonSet    bool              `json:"daemonSet,omitempty"` // it goes with its node
+	Mirror       bool              `json:"mirror,omitempty"`    // it goes with its node
+	Finished     bool              `json:"finished,omitempty"`  // its containers have ended
+	Terminating  bool              `json:"terminating,omitempty"`
+	Ready        bool              `json:"ready,omitempty"`
+	DoNotDisrupt bool              `json:"doNotDisrupt,omitempty"` // an annotation forbids to evict it
 
-	Requests     Resources            `json:"requests,omitempty"` // with init containers and overhead, as the scheduler counts
+	Requests     Resources            `json:"requests,omitempty"` // with init containers and overhead
 	NodeSelector map[string]string    `json:"nodeSelector,omitempty"`
 	NodeAffinity *corev1.NodeSelector `json:"nodeAffinity,omitempty"` // required
 	Tolerations  []corev1.Toleration  `json:"tolerations,omitempty"`
 	// Volumes has, for each volume that not all nodes can reach, the nodes that can.
-	Volumes []*corev1.NodeSelector `json:"volumes,omitempty"`
-	// Affinity are the required terms of its pod affinity.
-	Affinity []corev1.PodAffinityTerm `json:"affinity,omitempty"`
-	// Spread are its topology spread constraints with DoNotSchedule.
-	Spread []corev1.TopologySpreadConstraint `json:"spread,omitempty"`
-	// AntiAffinity are the required terms of its pod anti-affinity.
-	AntiAffinity []corev1.PodAffinityTerm `json:"antiAffinity,omitempty"`
+	Volumes      []*corev1.NodeSelector            `json:"volumes,omitempty"`
+	Affinity     []corev1.PodAffinityTerm          `json:"affinity,omitempty"`     // the required terms
+	Spread       []corev1.TopologySpreadConstraint `json:"spread,omitempty"`       // those with DoNotSchedule
+	AntiAffinity []corev1.PodAffinityTerm          `json:"antiAffinity,omitempty"` // the required terms
 	// Unmodelled names requirements that this package does not simulate: its host is no candidate.
 	Unmodelled []string `json:"unmodelled,omitempty"`
 

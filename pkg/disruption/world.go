@@ -60,8 +60,8 @@ type pool struct {
 // newPlanner connects the parts of s, and judges each host.
 func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner {
 	p := &planner{
-		s: *s, c: c, now: now.UTC(), ends: ctx.Err, pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
-		minutes: cmp.Or(s.Throttle.SlotMinutes, defaultMinutes),
+		s: *s, c: c, now: now.UTC(), ends: ctx.Err, minutes: cmp.Or(s.Throttle.SlotMinutes, defaultMinutes),
+		pools: map[string]*pool{}, away: map[Key]string{{}: ""}, notes: map[*host]string{},
 	}
 	p.sort()
 	for _, c := range p.s.Clusters {
@@ -88,10 +88,11 @@ func newPlanner(ctx context.Context, s *State, c Config, now time.Time) *planner
 
 func (p *planner) sort() {
 	in := func(a, b, x, y Key) int { return cmp.Or(a.compare(b), x.compare(y)) }
+	named := func(n Node) Key { return Key{Name: n.Name} }
 	p.s.Clusters = sorted(p.s.Clusters, func(a, b Cluster) int { return a.compare(b.Key) })
 	p.s.Pools = sorted(p.s.Pools, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.compare(b.Key)) })
 	p.s.Hosts = sorted(p.s.Hosts, func(a, b Host) int { return a.compare(b.Key) })
-	p.s.Nodes = sorted(p.s.Nodes, func(a, b Node) int { return in(a.Cluster, b.Cluster, Key{Name: a.Name}, Key{Name: b.Name}) })
+	p.s.Nodes = sorted(p.s.Nodes, func(a, b Node) int { return in(a.Cluster, b.Cluster, named(a), named(b)) })
 	p.s.Pods = sorted(p.s.Pods, func(a, b Pod) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
 	p.s.Budgets = sorted(p.s.Budgets, func(a, b PodBudget) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
 }
@@ -151,7 +152,8 @@ func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.Strin
 
 // disrupting reports whether something takes the host away already.
 func (h *host) disrupting() bool {
-	return h.Disrupting || h.Deleting || h.node != nil && h.node.Deleting || h.Machine != nil && (h.Machine.Deleting || h.Machine.Marked)
+	goes := h.Machine != nil && (h.Machine.Deleting || h.Machine.Marked)
+	return goes || h.Disrupting || h.Deleting || h.node != nil && h.node.Deleting
 }
 
 func (h *host) ready() bool { return h.node != nil && h.node.Ready }

@@ -6,7 +6,7 @@
 // the generation is, as a source may have changes that its generation does not tell.
 //
 // All Gets that miss share one list. Only one list of a key runs at a time. It runs to its end even if no Get waits for
-// it any more, so that the next one finds its result. When a list fails, each Get fails, and the source rests for Retry.
+// it any more, so the next one finds its result. When a list fails, each Get fails, and the source rests for Retry.
 //
 // A hit copies and allocates nothing. Readers share the value: none may change it. The package imports only the
 // standard library.

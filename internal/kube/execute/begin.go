@@ -59,7 +59,8 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	if p.DryRun || p.Blocked != "" || !slices.ContainsFunc(p.Actions, func(a api.PlanAction) bool { return allowed(a, s) }) {
+	some := slices.ContainsFunc(p.Actions, func(a api.PlanAction) bool { return allowed(a, s) })
+	if p.DryRun || p.Blocked != "" || !some {
 		return nil
 	}
 	r.plan, r.idle = &p, false

@@ -119,7 +119,9 @@ func (r *Runner) look(ctx context.Context, c *record, h *objects.Host) (*seen, e
 
 // nodeOf reads the node of a Machine on that host, from the Machine's cluster. It looks in the throttle's own cluster
 // first, which needs no kubeconfig.
-func (r *Runner) nodeOf(ctx context.Context, own *objects.Server, m *objects.Machine, on *objects.Host, name string) node {
+func (r *Runner) nodeOf(
+	ctx context.Context, own *objects.Server, m *objects.Machine, on *objects.Host, name string,
+) node {
 	if !found(m) || name == "" {
 		return node{Node: &corev1.Node{}}
 	}
@@ -170,7 +172,8 @@ func (r *Runner) lookAtNewcomer(ctx context.Context, own *objects.Server, m *mac
 		chosen := objects.Get[*objects.Metal3Machine](ctx, own, ref.Kind, m.Namespace+"/"+ref.Name)
 		m.host = chosen.Annotations["metal3.io/BareMetalHost"]
 	}
-	n := r.nodeOf(ctx, own, m.Machine, objects.Get[*objects.Host](ctx, own, "BareMetalHost", m.host), m.Status.NodeRef.Name)
+	on := objects.Get[*objects.Host](ctx, own, "BareMetalHost", m.host)
+	n := r.nodeOf(ctx, own, m.Machine, on, m.Status.NodeRef.Name)
 	m.away = n.away
 	for _, c := range n.Status.Conditions {
 		m.ready = m.ready || c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue

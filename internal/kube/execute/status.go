@@ -38,8 +38,8 @@ func (r *Runner) Warnings(now time.Time) (all []string) {
 	defer r.mu.Unlock()
 	clock := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	if c := r.running; c != nil && c.Stuck {
-		all = append(all, fmt.Sprintf("planned work is stuck: the %s of host %s has been in one step since %s (%s), and waits: %s. "+
-			"To end it, remove the annotation %s of BareMetalHost %s (%s)",
+		all = append(all, fmt.Sprintf("planned work is stuck: the %s of host %s has been in one step since %s (%s), and "+
+			"waits: %s. To end it, remove the annotation %s of BareMetalHost %s (%s)",
 			c.Decision, c.Hosts[0], clock(c.Since), c.Step, c.WaitsFor, commandMark, c.Hosts[0], page))
 	}
 	if r.err != "" && now.Sub(r.failing) >= failsFor {
@@ -80,10 +80,10 @@ func (r *Runner) report(ctx context.Context, c *record, s *seen, next move) {
 // end logs how a command has ended, and writes Events.
 func (r *Runner) end(ctx context.Context, c *record, s *seen) {
 	r.show(nil, move{})
-	kind, reason, text := corev1.EventTypeNormal, "PlannedWorkFinished", fmt.Sprintf("%s of %s is done", c.Decision, c.Host)
+	what := fmt.Sprintf("%s of %s is ", c.Decision, c.Host)
+	kind, reason, text := corev1.EventTypeNormal, "PlannedWorkFinished", what+"done"
 	if c.Why != "" {
-		kind, reason = corev1.EventTypeWarning, "PlannedWorkAbandoned"
-		text = fmt.Sprintf("%s of %s is abandoned: %s", c.Decision, c.Host, c.Why)
+		kind, reason, text = corev1.EventTypeWarning, "PlannedWorkAbandoned", what+"abandoned: "+c.Why
 	}
 	r.o.Log.Info("planned work has ended", "how", text, "command", c.ID, "action", c.Action)
 	r.tell(ctx, s, kind, reason, text)
@@ -97,7 +97,8 @@ func (r *Runner) tell(ctx context.Context, s *seen, eventType, reason, text stri
 		}
 		kind := o.GetObjectKind().GroupVersionKind()
 		on := corev1.ObjectReference{
-			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind,
+			Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
 		}
 		if err := r.own(ctx).Create(ctx, tell.Event(on, eventType, reason, text, r.o.Instance, r.o.Now())); err != nil {
 			r.o.Log.Debug("no Event about planned work", "object", name(o), "error", err)

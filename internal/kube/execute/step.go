@@ -144,7 +144,8 @@ func (r *record) unfit(s *seen) string {
 	case objects.Forbids(m) || objects.Forbids(s.host) || objects.Forbids(s.node):
 		return fmt.Sprintf("host %s, its Machine or its node may not be disrupted (annotation do-not-disrupt)", r.Host)
 	case marked && value != mark(r.ID) || r.others(m):
-		return fmt.Sprintf("Machine %s is marked by somebody else (annotation %s, label %s)", r.Machine, deleteMark, commandMark)
+		return fmt.Sprintf("Machine %s is marked by somebody else (annotation %s, label %s)",
+			r.Machine, deleteMark, commandMark)
 	case !found(o) || deleted(o) || r.others(o):
 		return fmt.Sprintf("%s is gone, or part of another command", r.Pool)
 	case !has(s.members, r.MachineUID):
@@ -164,7 +165,8 @@ func (r *record) unproven(s *seen) string {
 	case r.Decision == api.PlanReplace && r.unmarked(s) != "":
 		return r.unmarked(s)
 	case s.machine.Status.NodeRef.Name != r.Node:
-		return fmt.Sprintf("Machine %s has node %q, and the command is of %q", r.Machine, s.machine.Status.NodeRef.Name, r.Node)
+		return fmt.Sprintf("Machine %s has node %q, and the command is of %q",
+			r.Machine, s.machine.Status.NodeRef.Name, r.Node)
 	case !found(s.node) || taintOf(s.node.Spec.Taints) != r.ID:
 		return fmt.Sprintf("node %s lacks the taint %s=%s", r.Node, taintKey, r.ID)
 	}
@@ -256,14 +258,16 @@ func (r record) drain(s *seen, m moment) move {
 	case r.Reason == api.PlanEmpty:
 		return r.abandon(s, m, "node %s is not empty any more: it has pod %s", n.Name, keyOf(pods[0]))
 	case late && r.Decision != api.PlanReplace:
-		return r.abandon(s, m, "%d pods have not left node %s in %s, such as %s", len(pods), n.Name, drainLimit, keyOf(pods[0]))
+		return r.abandon(s, m, "%d pods have not left node %s in %s, such as %s",
+			len(pods), n.Name, drainLimit, keyOf(pods[0]))
 	}
 	next := move{wait: fmt.Sprintf("%d pods leave node %s", len(pods), n.Name), stuck: late, pause: true}
 	for _, pod := range pods {
 		if objects.Forbids(pod) {
 			next.wait = fmt.Sprintf("pod %s may not be disrupted; %s", keyOf(pod), next.wait)
 		} else if !deleted(pod) {
-			next.writes = append(next.writes, write{what: "evicts a pod", on: pod, cluster: n.cluster, evict: true, from: n.Name})
+			w := write{what: "evicts a pod", on: pod, cluster: n.cluster, evict: true, from: n.Name}
+			next.writes = append(next.writes, w)
 		}
 	}
 	return next
@@ -344,7 +348,8 @@ func (s *seen) another(uid string) bool {
 func (r record) stop(s *seen, m moment, format string, args ...any) move {
 	why := fmt.Sprintf(format, args...)
 	if s.owner.Annotations[stoppedMark] == "" {
-		return do(write{what: "stops execution for the owner", on: s.owner, annotations: map[string]any{stoppedMark: why}, to: why})
+		note := map[string]any{stoppedMark: why}
+		return do(write{what: "stops execution for the owner", on: s.owner, annotations: note, to: why})
 	}
 	return r.abandon(s, m, "%s", why)
 }

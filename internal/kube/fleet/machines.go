@@ -43,14 +43,16 @@ func newJoin(
 	for i := range owned {
 		p := &owned[i]
 		ref := p.object.Spec.Template.Spec.InfrastructureRef
-		if t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]; t != nil && ref.Kind == "Metal3MachineTemplate" {
+		t := template[disruption.Key{Namespace: p.Namespace, Name: ref.Name}]
+		if t != nil && ref.Kind == "Metal3MachineTemplate" {
 			p.template, p.Template, p.HostSelector = *t, ref.Name, selectorOf(*t)
 		}
 	}
 	consumer := by(infra, func(m **objects.Metal3Machine) disruption.Key { return keyOf(*m) })
 	for _, m := range machines {
 		ref := m.Spec.InfrastructureRef
-		if one := consumer[disruption.Key{Namespace: m.Namespace, Name: ref.Name}]; one != nil && ref.Kind == "Metal3Machine" {
+		one := consumer[disruption.Key{Namespace: m.Namespace, Name: ref.Name}]
+		if one != nil && ref.Kind == "Metal3Machine" {
 			j.addMachine(m, *one)
 		}
 	}
@@ -191,8 +193,8 @@ func newPool(object *objects.Owner) pool {
 	n := &notes{annotations: object.Annotations}
 	p := pool{object: object}
 	p.Key, p.Kind, p.Replicas = keyOf(object), disruption.PoolKind(object.Kind), objects.Replicas(object)
-	p.Scales = !has(object.Labels, topologyOwnedLabel) && !has(n.annotations, autoscalerMin) && !has(n.annotations, autoscalerMax) &&
-		!p.paused() && object.DeletionTimestamp == nil
+	scaled := has(n.annotations, autoscalerMin) || has(n.annotations, autoscalerMax)
+	p.Scales = !scaled && !has(object.Labels, topologyOwnedLabel) && !p.paused() && object.DeletionTimestamp == nil
 	p.ConsolidateAfter = value(n, "consolidate-after", span)
 	if budgets := value(n, "budgets", budget.Parse); budgets != nil {
 		p.Budgets = *budgets

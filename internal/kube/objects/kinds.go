@@ -143,7 +143,8 @@ func Add(to *runtime.Scheme) error {
 	narrow[HostSpec, HostStatus](to, Metal3, "BareMetalHost")
 	narrow[IronicSpec, IronicStatus](to, schema.GroupVersion{Group: "ironic.metal3.io", Version: "v1alpha1"}, "Ironic")
 	add(to, Metal3.WithKind("HostFirmwareSettings"), &metal3.HostFirmwareSettings{}, &metal3.HostFirmwareSettingsList{})
-	add(to, Metal3.WithKind("HostFirmwareComponents"), &metal3.HostFirmwareComponents{}, &metal3.HostFirmwareComponentsList{})
+	add(to, Metal3.WithKind("HostFirmwareComponents"),
+		&metal3.HostFirmwareComponents{}, &metal3.HostFirmwareComponentsList{})
 	add(to, Metal3.WithKind("HostUpdatePolicy"), &metal3.HostUpdatePolicy{}, &metal3.HostUpdatePolicyList{})
 	for _, version := range versions {
 		machines := schema.GroupVersion{Group: MachineGroup, Version: version}

@@ -85,7 +85,8 @@ func AllIn[T client.Object, K any](
 		return All(ctx, s, kind, keep, options...)
 	}
 	for _, namespace := range namespaces {
-		all = append(all, All(ctx, s, kind, keep, append([]client.ListOption{client.InNamespace(namespace)}, options...)...)...)
+		here := append([]client.ListOption{client.InNamespace(namespace)}, options...)
+		all = append(all, All(ctx, s, kind, keep, here...)...)
 	}
 	return all
 }
@@ -106,7 +107,8 @@ func pages[T client.Object, K any](
 			return nil, err
 		}
 		page := As(empty, ListOf(version)).(client.ObjectList) //nolint:forcetypeassert // the scheme's lists are
-		if err := s.Client.List(ctx, page, append([]client.ListOption{size, client.Continue(next)}, options...)...); err != nil {
+		part := append([]client.ListOption{size, client.Continue(next)}, options...)
+		if err := s.Client.List(ctx, page, part...); err != nil {
 			return nil, err
 		}
 		if page.GetResourceVersion() == "" { // the answer {} must not count as a cluster without pods

@@ -42,7 +42,7 @@ const (
 	maxDuration = 366 * 24 * time.Hour
 )
 
-// Parse reads "10%,3,ready:2" or a JSON list. The error is the rule that text breaks, such as "must hold 1..32 budgets".
+// Parse reads "10%,3,ready:2" or a JSON list. The error is the rule that text breaks: "must hold 1..32 budgets".
 func Parse(text string) (List, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("must not be longer than %d bytes", maxText)
@@ -52,7 +52,8 @@ func Parse(text string) (List, error) {
 	if strings.HasPrefix(text, "[") {
 		strict, err := json.UnmarshalStrict([]byte(text), &l)
 		if err = errors.Join(append(strict, err)...); err != nil {
-			return nil, fmt.Errorf("must be a JSON list of budgets with nodes or minReady, schedule, duration and reasons: %.120q", err.Error())
+			const rule = "must be a JSON list of budgets with nodes or minReady, schedule, duration and reasons: %.120q"
+			return nil, fmt.Errorf(rule, err.Error())
 		}
 	} else {
 		for word := range strings.SplitSeq(text, ",") {
@@ -84,7 +85,7 @@ func (l List) Check() error {
 type reading struct {
 	count    int
 	percent  bool
-	schedule cron.Schedule // nil = always
+	schedule cron.Schedule // nil: always
 	duration time.Duration
 }
 
@@ -100,10 +101,12 @@ func (b Budget) read() (r reading, err error) {
 	}
 	if b.Schedule != "" {
 		if r.schedule, err = schedule(b.Schedule); err != nil {
-			return r, fmt.Errorf("must give schedules as cron expressions in UTC, such as \"0 8 * * 1-5\", and %.120q is none: %.120q", b.Schedule, err.Error())
+			const rule = `must give schedules as cron expressions in UTC, such as "0 8 * * 1-5", and %.120q is none: %.120q`
+			return r, fmt.Errorf(rule, b.Schedule, err.Error())
 		}
 		if r.duration, err = time.ParseDuration(b.Duration); err != nil || r.duration <= 0 || r.duration > maxDuration {
-			return r, fmt.Errorf("must give each budget a duration such as 8h, up to %.0fh, and %.120q is none", maxDuration.Hours(), b.Duration)
+			const rule = "must give each budget a duration such as 8h, up to %.0fh, and %.120q is none"
+			return r, fmt.Errorf(rule, maxDuration.Hours(), b.Duration)
 		}
 	}
 	for _, reason := range b.Reasons {
@@ -118,7 +121,8 @@ func quota(text string) (n int, percent bool, err error) {
 	number, percent := strings.CutSuffix(text, "%")
 	n, err = strconv.Atoi(number)
 	if digits := strings.Trim(number, "0123456789") == ""; err != nil || !digits || n > maxHosts || percent && n > 100 {
-		return 0, false, fmt.Errorf("must give each budget a whole number 0..%d or a percentage 0%%..100%%, and %.120q is none", maxHosts, text)
+		const rule = "must give each budget a whole number 0..%d or a percentage 0%%..100%%, and %.120q is none"
+		return 0, false, fmt.Errorf(rule, maxHosts, text)
 	}
 	return n, percent, nil
 }

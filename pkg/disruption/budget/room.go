@@ -72,7 +72,8 @@ func (l List) whole() List {
 	if !slices.ContainsFunc(l, func(b Budget) bool { return b.Nodes != "" }) {
 		all = append(all, Budget{Nodes: "10%"})
 	}
-	if !slices.ContainsFunc(l, func(b Budget) bool { return b.MinReady != "" && b.Schedule == "" && len(b.Reasons) == 0 }) {
+	always := func(b Budget) bool { return b.Schedule == "" && len(b.Reasons) == 0 }
+	if !slices.ContainsFunc(l, func(b Budget) bool { return b.MinReady != "" && always(b) }) {
 		all = append(all, Budget{MinReady: "1"})
 	}
 	return all
