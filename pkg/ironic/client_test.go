@@ -230,6 +230,7 @@ func TestRedirectsStayWithinTheSameIronic(t *testing.T) {
 	for to, ok := range map[string]bool{
 		"http://ironic.test:6385/v1/nodes/other?fields=uuid,name": true,
 		"http://elsewhere.test:6385/v1/nodes/ns~other":            false,
+		"http://ironic.test:7000/v1/nodes/other?fields=uuid,name": false,
 		"https://ironic.test/v1/nodes/other?fields=uuid,name":     true,
 		"https://elsewhere.test/v1/nodes/other?fields=uuid,name":  false,
 		"/v1/nodes/ns~other": false, // for ever

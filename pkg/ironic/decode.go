@@ -130,8 +130,6 @@ func (d *document) fail(err error) {
 	case err == nil:
 	case d.left.N <= 0:
 		d.err = fmt.Errorf("one value is longer than %d bytes", maxValueBytes)
-	case errors.Is(err, io.EOF):
-		d.err = io.ErrUnexpectedEOF
 	default:
 		d.err = err
 	}

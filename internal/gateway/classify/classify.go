@@ -42,7 +42,7 @@ type Route struct {
 
 // Request reads the head of a request. It lets none pass that a real Ironic would take for a PUT states/provision.
 func Request(r *http.Request) (Class, Route) {
-	if r.URL.Opaque != "" || r.URL.Path == "" || r.URL.Path[0] != '/' {
+	if r.URL.Path == "" || r.URL.Path[0] != '/' {
 		return Obscure, Route{} // "PUT http:v1/nodes/…" has no path, but Ironic takes it
 	}
 	segments, sure := segmentsOf(r.URL)

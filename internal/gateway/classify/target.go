@@ -107,9 +107,7 @@ func readForm(text string, c *candidates) {
 		if !strings.EqualFold(strings.TrimSpace(key), "target") {
 			continue
 		}
-		if value, err = url.QueryUnescape(value); err != nil {
-			c.unsure = true
-		}
+		value, _ = url.QueryUnescape(value) // "" is no target: it makes c unsure
 		c.add(value)
 	}
 }
