@@ -10,9 +10,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const queueHelp = `Shows who waits for a slot, in the order of the queue: place, host, its last answer,
-since when it waits, and when its turn may come. For each pool that has its own queue,
-it shows the first hosts, 20 or as --limit says.
+const queueHelp = `Shows which hosts wait for a slot, in the order of the queue: place, host, its
+last answer, since when it waits, and when its turn may come. For each pool that has its
+own queue, it shows the first hosts, 20 or as --limit says.
 
 With --namespace or --reason it also shows hosts that are stopped or silent: these have
 no place until they ask again. 'why' says more about one host.`
@@ -26,7 +26,7 @@ func (p *process) queueCommand() *cobra.Command {
 	var pool string
 	query := api.QueueQuery{Limit: statusview.QueueRows}
 	cmd := &cobra.Command{
-		Use: "queue", Short: "show who waits, in which order",
+		Use: "queue", Short: "show which hosts wait, in which order",
 		Long: queueHelp, Example: queueExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("pool") {

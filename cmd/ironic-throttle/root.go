@@ -16,7 +16,7 @@ alone; logs and errors go to stderr.`
 const rootExample = `  # the throttle beside an Ironic
   IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve &
 
-  # who holds the slots, and who waits?
+  # which hosts hold the slots, and which wait?
   ironic-throttle status --watch
 
   # why does this host wait, and what can I do?

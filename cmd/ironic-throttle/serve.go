@@ -18,15 +18,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 )
 
-const serveHelp = `Watches Ironic and answers who may start, until SIGTERM or SIGINT. It then accepts
-no new requests, answers open ones, and ends within 5 s, or 10 s if it has a Lease
-to give up. A second signal ends it at once.
+const serveHelp = `Watches Ironic and answers which hosts may start, until SIGTERM or SIGINT. It then
+accepts no new requests, answers open ones, and ends within 5 s, or 10 s if it has a
+Lease to give up. A second signal ends it at once.
 
 Every setting is a flag, an environment variable and a key of the config file, in
 this order of precedence. The flags below are what most sites need; --help-advanced
-shows the others, docs/settings.md all of them. An Ironic that cannot be reached is
-no error: serve refuses new hosts as 'starting' or 'stale' until it answers. While
-it runs, serve reads the limits in the config file again.`
+shows the others, docs/settings.md all of them. If serve cannot reach Ironic, it runs
+on, and refuses new hosts as 'starting' or 'stale' until Ironic answers. While it runs,
+serve takes changes of the config file.`
 
 const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1:6385
 
@@ -45,7 +45,7 @@ func (p *process) serveCommand() *cobra.Command {
 	var readyFile string
 	var advanced bool
 	cmd := &cobra.Command{
-		Use: "serve", Short: "watch Ironic and answer who may start",
+		Use: "serve", Short: "watch Ironic and answer which hosts may start",
 		Long: serveHelp, Example: serveExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if advanced {

@@ -29,7 +29,7 @@ const minInterval = 100 * time.Millisecond
 func (p *process) statusCommand() *cobra.Command {
 	watch, interval := false, 2*time.Second
 	cmd := &cobra.Command{
-		Use: "status", Short: "show the slots and who holds them",
+		Use: "status", Short: "show the slots and which hosts hold them",
 		Long: statusHelp, Example: statusExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < minInterval {

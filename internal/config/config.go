@@ -63,10 +63,10 @@ type Limits struct {
 	Mode         string             `set:"limitMode" def:"fixed" is:"fixed|adaptive" basic:"" restart:"" help:"adaptive: the throttle finds a limit, at most yours"`
 	Pools        map[string]int     `set:"poolLimits" help:"slots of conductor groups"`
 	VirtualMedia string             `set:"virtualMediaLimit" env:"IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT IRONIC_THROTTLE_EXEMPT_VIRTUAL_MEDIA" def:"exempt" is:"media" help:"virtual-media hosts: exempt, counted like all, or with slots of their own"`
-	CountMode    string             `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent and our own, or all"`
+	CountMode    string             `set:"countMode" def:"agent" is:"agent|busy" restart:"" help:"busy nodes that take a slot: those with an agent or a yes, or all"`
 	ExtraStates  bool               `set:"countExtraStates" def:"false" restart:"" help:"servicing, service wait and the hold states count as busy too"`
 	Weights      map[string]float64 `set:"tenantWeights" help:"shares of namespaces; others have 1"`
-	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s or 1s..720h" help:"a host that does not move for this long counts no more; 0 = never"`
+	StuckAfter   time.Duration      `set:"stuckAfter" def:"90m" is:"0s or 1s..720h" help:"a host that stands still for this long no longer counts; 0 = never"`
 }
 
 // Holdoff says how long the throttle holds failed hosts, so that a human can look at them (docs/behaviour.md).
@@ -78,14 +78,14 @@ type Holdoff struct {
 	State     string                   `set:"state" env:"IRONIC_THROTTLE_STATE IRONIC_THROTTLE_HOLDOFF_FILE" is:"state" basic:"" restart:"" common:"" help:"file, or configmap:NAME, that keeps holds through restarts"`
 	File      string                   // State, if it is a file
 	ConfigMap string                   // the NAME of State, if it is configmap:NAME
-	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"a conductor group with more failed or held hosts is paused"`
+	MaxFailed string                   `set:"maxFailed" def:"100%" is:"quota" help:"more failed or held hosts than this pause their conductor group"`
 }
 
 // Breaker says when failures stop new hosts (docs/behaviour.md).
 type Breaker struct {
 	Enabled            bool          `set:"breakerEnabled" def:"true" basic:"" restart:"" help:"many failures stop new hosts for a while"`
-	Threshold          int           `set:"breakerThreshold" def:"10" is:"2..1000" help:"failed hosts that open the breaker of all of Ironic"`
-	RecoveryTimeout    time.Duration `set:"breakerRecoveryTimeout" def:"15m" is:"1ms..720h" help:"an open breaker lets the first probes through after this"`
+	Threshold          int           `set:"breakerThreshold" def:"10" is:"2..1000" help:"number of failed hosts that opens the breaker of all of Ironic"`
+	RecoveryTimeout    time.Duration `set:"breakerRecoveryTimeout" def:"15m" is:"1ms..720h" help:"an open breaker lets two hosts try after this"`
 	RateLimitPerMinute int           `set:"breakerRateLimitPerMinute" def:"0" is:"0..10000" help:"hosts that may start within any 60 s; 0 = no limit"`
 }
 
@@ -100,7 +100,7 @@ type Listen struct {
 // Access says who may use the HTTP API, its page and /metrics, and which TLS they have.
 type Access struct {
 	Mode    string   `set:"apiAccess" def:"auto" is:"auto|open|kubernetes" restart:"" common:"" help:"who may use the API: all, or by token and RBAC; auto = all on loopback only"`
-	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"has tls.crt, tls.key and client-ca.crt, for listeners beyond loopback"`
+	CertDir string   `set:"tlsCertDir" is:"path" restart:"" help:"folder with tls.crt, tls.key and client-ca.crt, for listeners beyond loopback"`
 	MinTLS  string   `set:"tlsMinVersion" def:"VersionTLS12" is:"VersionTLS12|VersionTLS13|TLS12|TLS13" restart:"" common:"" help:"lowest TLS version of listeners beyond loopback, and towards Ironic"`
 	Ciphers []string `set:"tlsCipherSuites" is:"ciphers" restart:"" common:"" help:"cipher suites of listeners beyond loopback, for TLS 1.2; unset = Go's"`
 }
@@ -110,10 +110,10 @@ type Access struct {
 type Kubernetes struct {
 	On         bool     `set:"kubernetes" def:"false" basic:"" restart:"" common:"" help:"read BareMetalHosts, and write Events that say why hosts wait"`
 	Kubeconfig string   // KUBECONFIG; "" = as a pod, by its service account
-	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" is:"namespaces" restart:"" help:"whose BareMetalHosts are watched; unset = all"`
+	Watch      []string `set:"watchNamespace" env:"WATCH_NAMESPACE" is:"namespaces" restart:"" help:"namespaces whose BareMetalHosts the throttle watches; unset = all"`
 	Namespace  string   // POD_NAMESPACE, which has the Lease and the ConfigMap; "" = the service account's
 	Identity   string   // POD_NAME, the throttle's name in the Lease and in Events; "" = the host name
-	Operator   string   `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" help:"BMO's Deployment, NAME or NAMESPACE/NAME: it says what is not set here"`
+	Operator   string   `set:"operatorDeployment" def:"baremetal-operator-controller-manager" is:"deployment" restart:"" help:"BMO's Deployment, NAME or NAMESPACE/NAME, read for what is not set here"`
 	Leader     struct {
 		Elect     bool   `set:"leaderElect" def:"false" restart:"" common:"" help:"replicas agree by a Lease on the one that decides"`
 		LeaseName string // the name of the ConfigMap that keeps the state
@@ -135,7 +135,7 @@ type Ironic struct {
 	Endpoint       string `set:"ironicEndpoint" env:"IRONIC_ENDPOINT" is:"url" basic:"" restart:"" help:"Ironic's URL; unset with KUBERNETES: that of BMO, or of IRONIC_NAME"`
 	Name           string `set:"ironicName" env:"IRONIC_NAME" is:"name" restart:"" help:"Ironic resource of ironic-standalone-operator that says where Ironic is"`
 	Namespace      string `set:"ironicNamespace" env:"IRONIC_NAMESPACE" is:"name" restart:"" help:"namespace of that resource; unset = the throttle's own, else the watched one"`
-	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"has ironic/username and ironic/password; without it none are sent"`
+	AuthRootDir    string `set:"metal3AuthRootDir" env:"METAL3_AUTH_ROOT_DIR" def:"/opt/metal3/auth" is:"path" restart:"" help:"folder with ironic/username and ironic/password; without it: no credentials"`
 	CACertFile     string `set:"ironicCacertFile" env:"IRONIC_CACERT_FILE" def:"/opt/metal3/certs/ca/tls.crt" is:"path" restart:"" help:"CA of Ironic's certificate"`
 	ClientCertFile string `set:"ironicClientCertFile" env:"IRONIC_CLIENT_CERT_FILE" def:"/opt/metal3/certs/client/tls.crt" is:"path" restart:"" help:"the throttle's certificate towards Ironic"`
 	ClientKeyFile  string `set:"ironicClientPrivateKeyFile" env:"IRONIC_CLIENT_PRIVATE_KEY_FILE" def:"/opt/metal3/certs/client/tls.key" is:"path" restart:"" help:"key of that certificate"`

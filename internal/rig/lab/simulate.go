@@ -45,7 +45,7 @@ const simulateExample = `  ironic-throttle-lab simulate --hosts 600 --limit 20,4
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "try a limit in virtual time, beside the rules of today",
+		Use: "simulate", Short: "try a limit in virtual time, beside BMO's own rule",
 		Long: simulateHelp, Example: simulateExample, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := g.Validate(); err != nil {
