@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -27,10 +28,7 @@ func (c *Controller) breakers(now time.Time) []api.Breaker {
 
 // showBreaker returns a breaker for the API. MaxConcurrent is the limit of slots, which bounds what is at work.
 func (c *Controller) showBreaker(st breaker.Status) api.Breaker {
-	limit := c.ledger.Limit(slots.Pool{})
-	if n := c.ledger.Limit(slots.Pool{Group: st.Scope.Name}); st.Scope.Kind == ScopeGroup && n > 0 {
-		limit = n
-	}
+	limit := cmp.Or(c.ledger.Limit(slots.Pool{Group: st.Scope.Name}), c.ledger.Limit(slots.Pool{}))
 	return api.Breaker{
 		State: string(st.State), RecentFailures: st.RecentFailures, FailureThreshold: st.FailureThreshold,
 		InstancesThisMinute: st.InstancesThisMinute, RateLimit: st.RateLimit, ConcurrentInstances: st.ConcurrentInstances,

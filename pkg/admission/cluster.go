@@ -89,10 +89,8 @@ func (c *Controller) hostOf(ask api.Ask) (h Host, ok bool) {
 		return Host{}, false
 	}
 	namespace, name := ask.Namespace, ask.Name
-	if namespace == "" && ask.NodeUUID != "" {
-		if namespace, name, ok = strings.Cut(c.ledger.NameOf(strings.ToLower(ask.NodeUUID)), "~"); !ok {
-			namespace, name = "", ""
-		}
+	if namespace == "" {
+		namespace, name, _ = strings.Cut(cmp.Or(c.ledger.NameOf(strings.ToLower(ask.NodeUUID)), name), "~")
 	}
 	h, ok = c.cfg.Hosts.Host(namespace, name, ask.NodeUUID)
 	if !ok || ask.UID != "" && h.UID != ask.UID {
@@ -108,8 +106,7 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 	defer c.mu.Unlock()
 	ids := []slots.ID{hostID(h.Namespace, h.Name, "")}
 	// If another BareMetalHost has the node too, the host that waits may be that one.
-	owner, _ := c.hostOf(api.Ask{NodeUUID: h.NodeUUID})
-	if h.UID == "" || owner.UID == "" || owner.UID == h.UID || owner.NodeUUID == "" {
+	if _, shared := c.hostOf(api.Ask{NodeUUID: h.NodeUUID}); h.UID == "" || !shared {
 		ids = append(ids, slots.ID{UUID: strings.ToLower(h.NodeUUID)})
 	}
 	for _, id := range ids {

@@ -56,22 +56,24 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 		c.cfg.Leading = func() bool { return true }
 	}
 	var err error
-	c.term, err = c.newTerm(cfg, now)
+	c.term, err = c.newTerm(now, nil, sizing.State{})
 	return c, err
 }
 
-// newTerm returns a term without hosts, with the holds and learned limits of cfg.
-func (c *Controller) newTerm(cfg Config, now time.Time) (t term, err error) {
+// newTerm returns a term with the holds and limits that a store kept, and without other hosts.
+func (c *Controller) newTerm(now time.Time, holds []holdoff.Record, learned sizing.State) (t term, err error) {
+	cfg := c.cfg
 	t.limiters = sizing.Pools{}
 	fit(now, t.limiters, cfg)
-	t.limiters.Restore(now, cfg.Learned)
+	t.limiters.Restore(now, learned)
 	cfg.Slots.Limits = inForce(t.limiters, cfg.Slots.Limits)
 	if t.ledger, err = slots.New(cfg.Slots, now, follow{c}); err != nil {
 		return term{}, err
 	}
-	if t.policy, err = newPolicy(c, cfg, now); err != nil {
+	if t.policy, err = newPolicy(c, cfg); err != nil {
 		return term{}, err
 	}
+	t.policy.book.Restore(now, holds)
 	for _, e := range t.policy.book.View(now) {
 		if e.Held { // its conductor group counts it, and it may have an instance by now
 			t.ledger.Expect(slots.ID{UUID: e.UUID, Name: e.Name})
@@ -86,12 +88,7 @@ func (c *Controller) newTerm(cfg Config, now time.Time) (t term, err error) {
 func (c *Controller) Start(now time.Time, holds []holdoff.Record, learned sizing.State) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cfg := c.cfg
-	cfg.Holds = holds
-	if cfg.Learned = c.limiters.State(); len(learned.Pools) > 0 {
-		cfg.Learned = learned
-	}
-	t, err := c.newTerm(cfg, now)
+	t, err := c.newTerm(now, holds, learned)
 	if err != nil {
 		return err
 	}
@@ -117,7 +114,7 @@ func (c *Controller) Reconfigure(now time.Time, to Config) error {
 	}
 	c.cfg = cfg.settings()
 	c.revision.Add(1)
-	if err := c.policy.configure(now, c.cfg); err != nil {
+	if err := c.policy.configure(c.cfg); err != nil {
 		return err
 	}
 	fit(now, c.limiters, c.cfg)

@@ -26,7 +26,6 @@ type policy struct {
 	shut    map[breaker.Scope]bool // the scopes whose breaker is not CLOSED
 
 	book   *holdoff.Book
-	quota  holdoff.Quota
 	pools  map[string]*api.PoolFailures // by conductor group; empty without MAX_FAILED
 	paused int                          // how many of them are paused
 
@@ -48,7 +47,7 @@ const DefaultGroup = "default"
 // wholeIronic is the scope that every host is in.
 var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 
-func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
+func newPolicy(c *Controller, cfg Config) (*policy, error) {
 	b := cfg.Breakers
 	if b == nil {
 		b = &Breakers{Ironic: DefaultBreakers().Ironic, Others: DefaultBreakers().Others} // they watch nothing
@@ -56,7 +55,7 @@ func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 	p := &policy{
 		c: c, grouped: len(cfg.Slots.Groups) > 0, shut: map[breaker.Scope]bool{},
 		watch: slices.Clone(b.Scopes), rate: b.Ironic.RateLimitPerMinute,
-		quota: cfg.MaxFailed, outcomes: map[api.OutcomeCount]uint64{},
+		outcomes: map[api.OutcomeCount]uint64{},
 	}
 	for _, result := range []slots.Result{slots.Succeeded, slots.Failed, slots.Neutral} {
 		for _, work := range []ironic.Work{
@@ -72,19 +71,16 @@ func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	p.book.Restore(now, cfg.Holds)
 	return p, nil
 }
 
 // configure takes the numbers of cfg into use, also for hosts that have failed already.
-func (p *policy) configure(now time.Time, cfg Config) error {
+func (p *policy) configure(cfg Config) error {
 	err := p.book.Configure(cfg.Holdoff)
 	if b := cfg.Breakers; b != nil {
 		p.rate = b.Ironic.RateLimitPerMinute
 		err = errors.Join(err, p.set.Configure(b.Others, map[string]breaker.Config{ScopeIronic: b.Ironic}))
 	}
-	p.quota = cfg.MaxFailed
-	p.countPools(now)
 	return err
 }
 
@@ -146,7 +142,7 @@ func (p *policy) holdAsk(f *facts) holdoff.Ask {
 // heldAs returns the UUID by which the book knows a host. A host known only by name may have failed before this process
 // started.
 func (p *policy) heldAs(id slots.ID) string {
-	if id.UUID != "" || p.book.Idle() {
+	if id.UUID != "" {
 		return id.UUID
 	}
 	uuid, _ := p.book.Find(id.Name)
@@ -243,35 +239,24 @@ func (p *policy) failed(now time.Time, h *slots.Host, e slots.Ending, kind holdo
 	return fresh
 }
 
-// breakerChanged takes in a change of a breaker's state. When it opens, its hosts leave the line until they ask again.
+// breakerChanged takes in a change of a breaker's state.
 func (p *policy) breakerChanged(e breaker.Event) {
 	notice := FailureNotice{
 		Kind: BreakerChanged, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
 		Causes: p.c.showCauses(e.Causes),
 	}
 	p.notices = append(p.notices, notice)
-	switch e.To {
-	case breaker.Closed:
+	if p.shut[e.Scope] = true; e.To == breaker.Closed {
 		delete(p.shut, e.Scope)
-	case breaker.Open:
-		p.shut[e.Scope] = true
-		p.c.stopAll(func(h *slots.Host) bool { return slices.Contains(p.scopes(h), e.Scope) })
 	}
-}
-
-func (c *Controller) stopAll(affected func(*slots.Host) bool) {
-	c.order.Each(func(h *slots.Host) {
-		if affected(h) {
-			c.order.Stop(h)
-		}
-	})
 }
 
 // countPools counts, in each conductor group, the hosts that have failed or are held, and pauses or reopens the group.
 func (p *policy) countPools(now time.Time) {
 	was := p.pools
 	p.pools, p.paused = map[string]*api.PoolFailures{}, 0
-	if p.quota == (holdoff.Quota{}) {
+	quota := p.c.cfg.MaxFailed
+	if quota == (holdoff.Quota{}) {
 		return
 	}
 	p.c.ledger.All(func(h *slots.Host) {
@@ -293,16 +278,12 @@ func (p *policy) countPools(now time.Time) {
 	})
 	for _, group := range slices.Sorted(maps.Keys(p.pools)) {
 		pool, before := p.pools[group], was[group]
-		pool.Allowed, pool.Paused = p.quota.Allowed(pool.Hosts), p.quota.Exceeded(pool.Failed, pool.Hosts)
+		pool.Allowed, pool.Paused = quota.Allowed(pool.Hosts), quota.Exceeded(pool.Failed, pool.Hosts)
 		if pool.Paused {
 			p.paused++
 		}
-		if pool.Paused == (before != nil && before.Paused) {
-			continue
-		}
-		p.notices = append(p.notices, FailureNotice{Kind: PoolChanged, Pool: *pool})
-		if pool.Paused {
-			p.c.stopAll(func(h *slots.Host) bool { return h.Group == group })
+		if pool.Paused != (before != nil && before.Paused) {
+			p.notices = append(p.notices, FailureNotice{Kind: PoolChanged, Pool: *pool})
 		}
 	}
 }

@@ -3,7 +3,6 @@ package admission
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -50,12 +49,11 @@ func (c *Controller) yields(now time.Time, h *slots.Host) string {
 	return ""
 }
 
-// demand counts the other hosts that want a slot that h could take, and returns the name of one in its namespace.
+// demand counts the other hosts that want a slot, and returns the name of one in its namespace.
 // Silent hosts count too, as they may come back, and held hosts, as their holds end.
 func (c *Controller) demand(now time.Time, h *slots.Host) (n int, name string) {
 	c.order.Each(func(x *slots.Host) {
-		competes := x.Turn.Pool.VirtualMedia == h.Pool.VirtualMedia || c.policy.rate > 0
-		if x == h || !competes || now.Sub(x.Turn.Last) >= goneAfter {
+		if x == h || now.Sub(x.Turn.Last) >= goneAfter {
 			return
 		}
 		n++
@@ -89,10 +87,6 @@ func (c *Controller) plannedHeld(p slots.Pool) (n int) {
 
 // plans reports whether the next work of h is planned, as its last ask or its BareMetalHost says.
 func (c *Controller) plans(h *slots.Host) bool {
-	ask := api.Ask{NodeUUID: h.UUID}
-	if namespace, name, ok := strings.Cut(h.Name, "~"); ok {
-		ask.Namespace, ask.Name, ask.UID = namespace, name, h.Asked.UID
-	}
-	b, _ := c.hostOf(ask)
+	b, _ := c.hostOf(api.Ask{NodeUUID: h.UUID, Name: h.Name, UID: h.Asked.UID})
 	return h.Asked.Planned || b.Planned
 }

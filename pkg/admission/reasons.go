@@ -99,7 +99,7 @@ var reasons = map[api.Reason]words{
 // stepsFor returns what an operator can do for the host if it is told reason.
 func (t *teller) stepsFor(reason api.Reason) []string {
 	names := strings.NewReplacer(
-		"{host}", t.Host, "{scope}", t.scope, "{node}", cmp.Or(t.NodeUUID, strings.Replace(t.Host, "/", "~", 1)),
+		"{host}", t.Host, "{scope}", t.scope, "{node}", cmp.Or(t.NodeUUID, strings.ReplaceAll(t.Host, "/", "~")),
 	)
 	all := make([]string, 0, len(reasons[reason].steps))
 	for _, s := range reasons[reason].steps {

@@ -50,7 +50,7 @@ func (c *Controller) showQueue(now time.Time, pool slots.Pool, query api.QueueQu
 	v, s := c.order.View(now, pool), c.ledger.Slots(pool)
 	q := api.PoolQueue{
 		Pool: pool.String(), Limit: s.Limit, Waiting: v.Waiting, Due: v.Due, Silent: v.Silent,
-		Stopped: v.Stopped, MeanSlotSeconds: tenths(max(v.MeanSlot, 0)),
+		Stopped: v.Stopped, MeanSlotSeconds: tenths(v.MeanSlot),
 		FailingAllowed: v.FailingMost, FailingHeld: v.FailingHeld,
 		Tenants: []api.TenantQueue{}, TenantCount: len(v.Tenants), Hosts: []api.QueuedHost{},
 	}

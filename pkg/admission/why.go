@@ -84,9 +84,6 @@ func (c *Controller) fill(now time.Time, t *teller) {
 		Planned: h.Asked.Planned, ErrorCount: h.Asked.Errors, Deleting: h.Asked.Deleting, ConductorGroup: h.Asked.Group,
 		VirtualMedia: h.Asked.VirtualMedia,
 	}
-	if namespace, name, ok := strings.Cut(h.Name, "~"); ok {
-		ask.Namespace, ask.Name = namespace, name
-	}
 	f, d := c.decide(now, c.identify(ask, h.Asked.Put), true)
 	answer := c.answer(d, &f)
 	w.Answer = &answer
