@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -133,9 +132,7 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	defer c.mu.Unlock()
 	f := facts{leading: c.cfg.Leading(), host: &slots.Host{}}
 	f.standing, f.settling = c.ledger.Ready(now)
-	if slices.Contains(c.policy.watch, ScopeIronic) {
-		c.policy.check(now, &f, wholeIronic)
-	}
+	c.policy.check(now, &f, wholeIronic)
 	f.free = c.ledger.Slots(slots.Pool{}).Free
 	f.turn = c.order.Vacancy(now, f.free)
 	return c.answer(evaluate(&f), &f)

@@ -15,7 +15,7 @@ import (
 func (c *Controller) Breakers(now time.Time) api.Breakers {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return api.Breakers{Enabled: len(c.policy.watch) > 0, Breakers: c.breakers(now)}
+	return api.Breakers{Enabled: c.cfg.Breakers != nil, Breakers: c.breakers(now)}
 }
 
 func (c *Controller) breakers(now time.Time) []api.Breaker {
@@ -88,11 +88,11 @@ func (c *Controller) byHand(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, err := breaker.ParseScope(scope)
-	if err != nil || !slices.Contains(scopeKinds, s.Kind) || (s.Kind == ScopeIronic) != (s.Name == "") {
+	if err != nil || s != wholeIronic && (s.Kind != ScopeGroup || s.Name == "") {
 		message := fmt.Sprintf("scope: %.64q must be ironic or group:NAME", scope)
 		return api.BreakerAnswer{}, &api.Error{Code: 400, Field: "scope", Message: message}
 	}
-	if !slices.Contains(c.policy.watch, s.Kind) {
+	if c.cfg.Breakers == nil {
 		return api.BreakerAnswer{}, &api.Error{Code: 404, Field: "scope", Message: s.String() + " has no breaker"}
 	}
 	changed, message := do(s)

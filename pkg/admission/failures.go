@@ -20,7 +20,6 @@ type policy struct {
 	c *Controller
 
 	set     *breaker.Set
-	watch   []string               // the kinds of scopes that have breakers
 	rate    int                    // how many hosts may start within a minute; 0: no limit
 	grouped bool                   // some host has a conductor group
 	shut    map[breaker.Scope]bool // the scopes whose breaker is not CLOSED
@@ -39,8 +38,6 @@ const (
 	ScopeGroup  = "group"
 )
 
-var scopeKinds = []string{ScopeIronic, ScopeGroup}
-
 // DefaultGroup names the scope of nodes without a conductor group.
 const DefaultGroup = "default"
 
@@ -50,12 +47,11 @@ var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 func newPolicy(c *Controller, cfg Config) (*policy, error) {
 	b := cfg.Breakers
 	if b == nil {
-		b = &Breakers{Ironic: DefaultBreakers().Ironic, Others: DefaultBreakers().Others} // they watch nothing
+		b = DefaultBreakers() // nothing is in their scopes
 	}
 	p := &policy{
 		c: c, grouped: len(cfg.Slots.Groups) > 0, shut: map[breaker.Scope]bool{},
-		watch: slices.Clone(b.Scopes), rate: b.Ironic.RateLimitPerMinute,
-		outcomes: map[api.OutcomeCount]uint64{},
+		rate: b.Ironic.RateLimitPerMinute, outcomes: map[api.OutcomeCount]uint64{},
 	}
 	for _, result := range []slots.Result{slots.Succeeded, slots.Failed, slots.Neutral} {
 		for _, work := range []ironic.Work{
@@ -87,13 +83,13 @@ func (p *policy) configure(cfg Config) error {
 // scopes returns the scopes of a host, as far as its conductor group is known. Hosts without a conductor group share
 // DefaultGroup, unless no host has a group: then ScopeIronic is enough.
 func (p *policy) scopes(h *slots.Host) []breaker.Scope {
-	var out []breaker.Scope
-	if slices.Contains(p.watch, ScopeIronic) {
-		out = append(out, wholeIronic)
+	if p.c.cfg.Breakers == nil {
+		return nil
 	}
+	out := []breaker.Scope{wholeIronic}
 	group := breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(h.Group, DefaultGroup)}
 	p.grouped = p.grouped || h.Group != ""
-	if slices.Contains(p.watch, ScopeGroup) && (h.Group != "" || h.Known() && (p.grouped || p.shut[group])) {
+	if h.Group != "" || h.Known() && (p.grouped || p.shut[group]) {
 		out = append(out, group)
 	}
 	return out
