@@ -30,6 +30,9 @@ var counted = []life{
 		ironic a available; ask a provision => granted
 		+5m poll                            => a:unused
 		+5m ironic a deploying; +5s poll    => a:began a:notice-foreign 1/2`},
+	{name: "a busy node that was told that nothing is left to start", lines: `
+		ironic a active; +5s send w a; come w; ask a provision => done
+		ironic a deploying; +5s poll                           => a:began a:notice-foreign 1/2`},
 	{name: "a host at work that asks", lines: `
 		ironic a wait_call-back; +5s poll => a:booting
 		ask a provision                   => held a:working a:began 1/2`},
@@ -46,6 +49,12 @@ var counted = []life{
 		ask a provision media              => exempt
 		ironic a deploying agent; +5s poll => 0/2 a:booting booting=0
 		ironic b deploying agent boot=redfish-virtual-media; +5s poll => 0/2`},
+	{name: "virtual media of before is looked at again, once an ask says that it is over", lines: `
+		ironic a available boot=redfish-virtual-media; +1s send w a; come w
+		ironic a available boot=ipxe unlisted; ask a provision => exempt
+		+1m ask a provision media; poll                        => fetch:none
+		ask a provision                                        => exempt
+		+5s poll; ask a provision                              => granted`},
 	{name: "virtual media counts like others", change: func(c *slots.Config) { c.ExemptVirtualMedia = false }, lines: `
 		ask a provision media => granted 1/2`},
 	{name: "virtual media has a pool of its own", change: func(c *slots.Config) { c.VirtualMedia = 1 }, lines: `

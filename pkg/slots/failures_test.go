@@ -134,8 +134,13 @@ func TestWhoseFaultAFailureIs(t *testing.T) {
 		text := strings.ReplaceAll(c.text, " ", "_")
 		s.all(t, "ironic a "+busy[host.Work()]+" agent", "+5s poll", "ironic a "+c.state+" error="+text)
 		s.all(t, "+5s poll")
-		if want := fmt.Sprintf("a:%s-%s", host.Work(), c.result); !slices.Contains(s.told, want) {
+		want := fmt.Sprintf("a:%s-%s", host.Work(), c.result)
+		if !slices.Contains(s.told, want) {
 			t.Errorf("%q: told %q, want %s", c.text, s.told, want)
+		}
+		s.all(t, "+1m ironic a available", "poll", "ask a provision", "+5s ironic a "+c.state+" error="+text, "poll")
+		if !slices.Contains(s.told, want) || s.phase("a") != "lingering" {
+			t.Errorf("%q, between two polls: told %q, want %s; its slot is %s", c.text, s.told, want, s.phase("a"))
 		}
 	}
 }
@@ -148,9 +153,16 @@ func TestBootsAreTimed(t *testing.T) {
 	if len(ended) != 0 || len(open) != 1 || open[0].Took != 5*time.Minute || open[0].Result != "" || !open[0].Counted {
 		t.Errorf("a boot that lasts: %+v, %+v", ended, open)
 	}
-	s.all(t, "+1m ironic a wait_call-back agent", "poll")
-	ended, open = s.Boots(s.now)
-	if len(open) != 0 || len(ended) != 1 || ended[0].Took != 6*time.Minute || ended[0].Result != slots.Succeeded {
-		t.Errorf("its end: %+v, %+v", ended, open)
+	for state, result := range map[string]slots.Result{
+		"wait_call-back agent": slots.Succeeded, "active": slots.Succeeded, "deploy_failed error=Timeout": slots.Failed,
+		"deploy_failed error=aborted_by_request": slots.Neutral,
+	} {
+		s.all(t, "+1h ironic a available", "poll", "ask a provision", "ironic a wait_call-back", "poll")
+		s.Boots(s.now)
+		s.all(t, "+6m ironic a "+state, "poll")
+		ended, open = s.Boots(s.now)
+		if len(open) != 0 || len(ended) != 1 || ended[0].Took != 6*time.Minute || ended[0].Result != result {
+			t.Errorf("its end by %s: %+v, %+v", state, ended, open)
+		}
 	}
 }

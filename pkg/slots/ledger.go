@@ -67,8 +67,8 @@ func (l *Ledger) Begin(now time.Time) ironic.Mark {
 	return ironic.Mark{Seq: l.seq, At: l.now}
 }
 
-// Configure changes the settings, or returns the faults of cfg. A lower limit takes no slot away; shorter times apply
-// from the next observation on.
+// Configure changes the settings, or returns the faults of cfg. A lower limit takes no slot away; shorter times and
+// another StuckCap apply from the next observation on.
 func (l *Ledger) Configure(now time.Time, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -82,7 +82,6 @@ func (l *Ledger) Configure(now time.Time, cfg Config) error {
 			l.atWork(h, Foreign)
 		}
 	}
-	l.findStuck()
 	return nil
 }
 

@@ -60,6 +60,12 @@ var endings = []life{
 		+30s poll            => a:lingering
 		+14s poll            => a:lingering
 		+1s poll             => a:finished`},
+	{name: "a failure is no goal, wherever the node goes then", lines: `
+		ask a inspect => granted
+		ironic a inspecting; +5s poll; ask a inspect => held
+		ironic a inspect_failed error=x; +5s poll    => a:lingering
+		ironic a manageable; +40s poll               => a:lingering
+		+5s poll                                     => a:finished`},
 	{name: "a yes that is not used", lines: `
 		ironic a available; ask a provision => granted
 		+4m59s poll                         => a:leased
@@ -245,8 +251,16 @@ func (s *stage) String() string {
 	return b.String()
 }
 
-// inconsistent compares the numbers of every pool with a count of the hosts.
+// inconsistent compares the totals with what was told, and the numbers of every pool with a count of the hosts.
 func (s *stage) inconsistent() string {
+	totals := api.Totals{
+		Granted: s.count["granted"], Finished: s.count["finished"], Expired: s.count["unused"],
+		Refused: s.count["refused"], Vanished: s.count["vanished"], Adopted: s.count["notice-adopted"],
+		Foreign: s.count["notice-foreign"], WrittenOff: s.count["notice-stuck"],
+	}
+	if got := s.Totals(); got != totals {
+		return fmt.Sprintf("totals are %+v, told was %+v", got, totals)
+	}
 	want := map[slots.Pool]api.Slots{}
 	s.All(func(h *slots.Host) {
 		n := want[h.Pool]

@@ -12,6 +12,8 @@ var names = []life{
 	// Nothing is left to start.
 	{name: "a host that wants nothing", lines: `
 		ask a none                                  => done 0/2
+		ask a none state=available                  => done
+		ask a inspect deleting state=inspecting     => done
 		ask a provision deleting state=provisioning => granted`},
 	{name: "a deployment that is there already", change: total(1), lines: `
 		ironic b deploying agent; poll; ironic a active
@@ -39,6 +41,19 @@ var names = []life{
 		ask a inspect state=inspecting            => done
 		+45s poll; ask a inspect state=inspecting => done
 		+1s poll; ask a inspect state=inspecting  => granted`},
+	{name: "an inspection that ended well, but the node has moved on or has an error since", lines: `
+		ask b inspect; ask a inspect                       => granted 2/2
+		ironic a inspecting; ironic b inspecting; +5s poll => a:working
+		ironic a manageable; ironic b manageable; +5s poll => a:finished b:finished
+		ironic a available; ironic b manageable error=x; +5s poll
+		ask a inspect state=inspecting                     => granted
+		ask b inspect state=inspecting                     => granted`},
+	{name: "only a node that may show what its host wants is looked at", change: total(1), lines: `
+		ironic b deploying agent; poll => 1/1
+		ask a inspect                  => full
+		+5s poll                       => fetch:none
+		ask a provision                => full
+		+5s poll                       => fetch:a`},
 	{name: "a node that was cleaned was not inspected by that", lines: `
 		ironic a cleaning agent; +5s poll; ironic a manageable; +5s poll; +45s poll
 		ask a inspect state=inspecting => granted`},
@@ -132,9 +147,10 @@ var names = []life{
 		ironic a available; +1s send w a; come w; ask b provision uuid=a => granted
 		ask a provision name => held`},
 	{name: "the node is deleted and created again under the name that got the yes", lines: `
-		ironic a available; +1s send w a; come w; ask a provision name => granted
-		ironic a gone; ironic b cleaning called=a; +5s poll => b:working 1/2 hosts=1
-		ask a provision uuid=b => held`},
+		ironic a active; +1s send w a; come w; ask a deprovision name => granted
+		ironic a gone; ironic b active called=a; +5s poll => a:-found b:leased 1/2 hosts=1
+		ironic b deleting called=a; +5s poll              => b:working 1/2
+		ask a deprovision uuid=b                          => held`},
 	{name: "likewise where the new node has asked by its UUID before", change: total(1), lines: `
 		ironic a available; +1s send w a; come w; ironic c available; ask c provision => granted
 		ironic a gone; ironic b manageable called=a; ask a inspect uuid=b => full
@@ -145,7 +161,7 @@ var names = []life{
 		ask a inspect name                => granted
 		ironic a inspecting; +5s poll     => a:working
 		ask a inspect name                => held
-		ironic a gone; ironic b manageable called=a; +5s poll => b:leased 1/2
+		ironic a gone; ironic b manageable called=a; +5s poll => b:leased 1/2 quiet
 		ironic b inspecting called=a; +5s poll     => b:working
 		ironic b manageable called=a; +5s poll     => a:reached a:finished`},
 	{name: "a name that is not in Ironic yet keeps its slot as long as a yes is good for", lines: `
@@ -153,6 +169,14 @@ var names = []life{
 		+5s poll           => fetch:a 1/2
 		+5s poll           => 1/2
 		+4m50s poll        => a:unused 0/2`},
+	{name: "a node that is gone may be made again as long as a yes to its name is good for", lines: `
+		ironic a available; +1s send w a; come w; ask a provision name => granted
+		ironic a gone; +5s poll; +4m50s poll => a:leased 1/2
+		+5s poll                             => a:vanished a:gone 0/2`},
+	{name: "Ironic finds a node by its name in other letters", lines: `
+		ironic a available; +1s send w a; come w; ask A provision name => granted
+		+5s poll => fetch:A a:merged a:leased 1/2 hosts=1
+		+5m poll => a:unused`},
 	{name: "a host without a slot is gone with its node", lines: `
 		ironic a deploying agent; +5s poll
 		ironic a deploy_failed error=x; +5s poll => a:finished failures:a=1

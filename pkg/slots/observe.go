@@ -43,8 +43,8 @@ func (l *Ledger) ObserveNode(now time.Time, o ironic.NodeObservation) {
 		l.observeMissing(o)
 	default:
 		id := ID{UUID: o.Node.UUID, Name: o.Node.Name}
-		if h := l.byName[o.Key]; h != nil && h.UUID == "" && l.byUUID[id.UUID] == nil {
-			l.learn(h, ID{UUID: id.UUID}, true)
+		if h := l.byName[o.Key]; h != nil && h.UUID == "" { // to Ironic, upper and lower case may be the same
+			l.learn(h, ID{Name: id.Name}, true)
 		}
 		h := l.observe(o.Mark, o.Node, true)
 		h.fetched, h.wanted = l.now, false
@@ -119,8 +119,7 @@ func (l *Ledger) recreated(id ID, known *Host) *Host {
 		return nil
 	}
 	delete(l.byUUID, h.UUID)
-	h.UUID, h.Seen, h.Node, h.Works, h.busy = "", ironic.Mark{}, nil, false, false
-	h.work, h.failed, h.missing = nil, stamp{}, 0
+	h.UUID, h.Node, h.work = "", nil, nil
 	h.Slot.Phase, h.Slot.busySeq, h.Slot.idleAt, h.Slot.did = Leased, 0, time.Time{}, ""
 	return h
 }
@@ -236,10 +235,8 @@ func (l *Ledger) reached(h *Host) bool {
 		return manageable && s.did == ironic.WorkClean
 	case api.OpRescue:
 		return n.State == ironic.Rescue && s.did == ironic.WorkRescue
-	case api.OpService:
-		return n.State == ironic.Active && s.did == ironic.WorkService
 	}
-	return false
+	return n.State == ironic.Active && s.did == ironic.WorkService // OpService
 }
 
 // observeMissing takes in a fetch that Ironic answered with 404.
@@ -251,7 +248,6 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 	last := h.State()
 	h.Seen, h.Node, h.Works, h.busy = o.Mark, nil, false, false
 	h.fetched, h.wanted, h.cleansUp = l.now, false, time.Time{}
-	l.place(h)
 	switch s := h.Slot; {
 	case s == nil:
 		if h.UUID != "" {

@@ -142,7 +142,7 @@ func (l *Ledger) needsFetch(h *Host, ask *Ask, s Standing) bool {
 	if s == Open && !h.Failed() {
 		enough *= 10
 	}
-	doubted := s == Exempt && h.Node != nil && !ask.VirtualMedia // Ironic may have shown virtual media long ago
+	doubted := s == Exempt && !ask.VirtualMedia // Ironic may have shown virtual media long ago
 	switch {
 	case s == Exempt && !doubted, s == Done, h.Works && s != Stale, l.now.Sub(h.fetched) < enough:
 		return false
@@ -152,8 +152,6 @@ func (l *Ledger) needsFetch(h *Host, ask *Ask, s Standing) bool {
 		return false
 	case ask.wantsNothing():
 		return h.Slot != nil
-	case ask.ID.UUID == "":
-		return false
 	}
 	return ask.Op == api.OpProvision || ask.Op == api.OpDeprovision || ask.Op == api.OpInspect && !l.now.After(h.inspected)
 }

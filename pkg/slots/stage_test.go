@@ -23,6 +23,7 @@ type stage struct {
 	putBy  map[string]string // its host
 	sent   map[string]func() // observations on their way, by name
 	told   []string          // what the ledger told during the line
+	count  map[string]uint64 // of what it told in this term, and of the slots that were granted
 
 	// The last line, that of the last yes to a host, and that when what comes now was sent; 0: nothing comes.
 	line, came int
@@ -35,7 +36,7 @@ var start = time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 func newStage(change func(*slots.Config)) (*stage, error) {
 	s := &stage{
 		cfg: slots.DefaultConfig(), now: start, ironic: nodes.New(), sent: map[string]func(){},
-		puts: map[string]*slots.Put{}, putBy: map[string]string{}, yes: map[string]int{},
+		puts: map[string]*slots.Put{}, putBy: map[string]string{}, yes: map[string]int{}, count: map[string]uint64{},
 	}
 	s.cfg.Total, s.cfg.StuckCap = 2, 1
 	if change != nil {
@@ -52,7 +53,8 @@ func newStage(change func(*slots.Config)) (*stage, error) {
 //	peek HOST OP […]    how a host would stand
 //	put P HOST TARGET   takes a slot for a PUT, as ask does; then sent P, and answered P CODE, broken P or unsent P
 //	ironic HOST STATE […]   Ironic moves a node, gone deletes it
-//	poll [N]            N complete polls, sent and answered now; the result names the nodes that the first one fetched
+//	poll [N]            N complete polls, sent and answered now; the result names the nodes that the first one fetched,
+//	                    or is fetch:none
 //	send W [HOST]       sends a poll, or a fetch of a node; come W answers it, with what was so when it was sent
 //	fail                a poll failed
 //	limits […]          changes the limits
@@ -123,6 +125,7 @@ func (s *stage) do(line string) (string, error) {
 		if s.Ledger, err = slots.New(s.cfg, s.now, teller{s}); err == nil {
 			s.Follow(old)
 		}
+		clear(s.count)
 		return "", err
 	default:
 		return "", fmt.Errorf("nobody knows what to %q", verb)
@@ -164,6 +167,7 @@ func (s *stage) serve(ask slots.Ask) string {
 	switch {
 	case standing == slots.Open && s.Slots(h.Pool).Free > 0:
 		s.Grant(s.now, h, ask)
+		s.count["granted"]++
 		return "granted"
 	case standing == slots.Open:
 		return "full"
@@ -183,6 +187,7 @@ func (s *stage) put(name, host string, target ironic.Target) string {
 	switch {
 	case standing == slots.Open && s.Slots(h.Pool).Free > 0:
 		s.puts[name] = s.Forward(s.now, h, ask, target, false)
+		s.count["granted"]++
 		return "granted"
 	case standing == slots.Open:
 		return "full"
@@ -198,7 +203,7 @@ func (s *stage) poll() (result string, come func()) {
 	for _, o := range observed.Fetched {
 		result += " fetch:" + nodes.Host(strings.TrimPrefix(o.Key, "metal3~"), "")
 	}
-	return result, func() { s.Observe(s.now, observed) }
+	return cmp.Or(result, "fetch:none"), func() { s.Observe(s.now, observed) }
 }
 
 func (s *stage) send(words []string) {
@@ -225,8 +230,6 @@ func setLimits(cfg *slots.Config, words []string) {
 			cfg.Total = number(value)
 		case "media":
 			cfg.VirtualMedia = number(value)
-		case "stuckcap":
-			cfg.StuckCap = number(value)
 		default: // of a conductor group
 			cfg.Groups = map[string]int{key: number(value)}
 		}
@@ -263,6 +266,7 @@ func short(id slots.ID) string { return nodes.Host(id.UUID, id.Name) }
 func (t teller) tell(id slots.ID, words ...string) {
 	for _, word := range words {
 		t.told = append(t.told, short(id)+":"+word)
+		t.count[word]++
 	}
 }
 

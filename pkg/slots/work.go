@@ -66,11 +66,7 @@ func (l *Ledger) followWork(h *Host, before *ironic.Node, known bool) (unseen bo
 		}
 		e.Rework = e.Work == ironic.WorkDeploy && w.rework
 		if w.boot.State != "" {
-			booted := e.Result
-			if booted == Neutral && !blameless(n) && !n.State.Failed() {
-				booted = Succeeded // the node has left the wait state: its agent called between two polls
-			}
-			l.endBoot(h, &w.boot, booted)
+			l.endBoot(h, &w.boot, e.Result)
 		}
 	case n.State == ironic.Active && (before == nil || before.State != ironic.Active):
 		e.Result = Found

@@ -139,11 +139,11 @@ func (x *Ironic) Poll(now time.Time, view View) ironic.Observation {
 	return observed
 }
 
-// Fetch sends a fetch of one node, by UUID or name.
+// Fetch sends a fetch of one node, by UUID or name. As with MySQL, upper and lower case are the same in names.
 func (x *Ironic) Fetch(now time.Time, view View, key string) ironic.NodeObservation {
 	answer := ironic.NodeObservation{Key: key, Mark: view.Begin(now)}
 	for _, uuid := range slices.Sorted(maps.Keys(x.nodes)) {
-		if n := x.nodes[uuid]; n.UUID == key || n.Name == key {
+		if n := x.nodes[uuid]; n.UUID == key || strings.EqualFold(n.Name, key) {
 			answer.Found, answer.Node = true, n.Node
 		}
 	}
