@@ -30,6 +30,18 @@ var clusters = []situation{
 	{"a host that names the node of another one takes nothing from it", "limit=1 cluster", `
 		cluster b; ironic a deploying agent; ironic b available; poll; ask b provision => full queue=b
 		cluster evil/x node=uuid-b; cluster evil/x gone => queue=b`},
+	{"nor from one that asked before the cluster showed it", "limit=1 cluster", `
+		ironic a available; ask a provision; ask b provision         => full
+		cluster b; cluster evil/x node=uuid-b; cluster evil/x gone   => queue=b`},
+	{"and its errors are not those of the host that has the node by Ironic's name", "limit=1 cluster", `
+		cluster b node=; cluster evil/x node=uuid-b fails=3; ironic b cleaning agent; poll; ironic b available; +5s poll; +1m poll
+		ask a provision               => granted
+		put p b active uuid; +1s ask c provision => full queue=b,c`},
+	{"a PUT has the node alone, and its BareMetalHost says whose it is", "limit=1 cluster", `
+		cluster beta/b; ask a provision; put p beta/b active uuid => full holding=beta:0,metal3:1`},
+	{"a host whose node is deleted leaves the line, though its BareMetalHost stays", "limit=1 cluster", `
+		cluster b; ironic a available; ask a provision; ask b provision; ask c provision => full queue=b,c
+		delete b                      => queue=c`},
 	{"a host that BMO leaves alone loses no place", "limit=1 cluster", `
 		cluster b; ironic a available; ask a provision; ask b provision; +1s ask c provision => full queue=b,c
 		cluster b left                => queue=c stopped=1
@@ -79,6 +91,10 @@ var planned = []situation{
 		trip group:rack; ask a provision planned => starting
 		ironic a available; poll; ask a provision planned => planned-yields wait=60 says:every_circuit_breaker_is_CLOSED
 		reset group:rack; ask a provision planned => granted`},
+	{"while a host waits that boots in another way", "limit=1 media=1", `
+		ironic a available; ironic c available boot=redfish-virtual-media
+		ask a provision; ask b provision; ask c provision planned; poll; ask a provision => granted
+		ask b provision; ask c provision planned => planned-yields c:waits`},
 	{"while a conductor group is paused", "limit=10 maxfailed=0", `
 		ironic b deploying agent group=rack; ironic a available; ask a none; ask a provision dry; +5s poll
 		ironic b deploy_failed error=x; +5s poll; ask a provision planned; poll
@@ -95,11 +111,17 @@ var planned = []situation{
 		ironic h1..h5 available; ask h1..h5 provision; ask b provision => full
 		ironic h1..h5 deploying; +5s poll; ironic h1..h5 active; +5s poll => 0/5
 		+58m poll; ask d provision planned => planned-yields
-		+2m poll; ask d provision planned => granted`},
+		+1m50s poll; ask d provision planned => granted`},
 	{"while a host is held, as its time comes", "limit=10 holdoff=1h", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll
 		ask d provision planned       => planned-yields says:1_host_does
 		+1h poll; ask d provision planned => granted`},
+	{"a host that waits and is held is one", "limit=1 holdoff=1h", `
+		ironic h available; ironic a available; ask h provision; ask a provision; poll; +61s poll; ask a provision
+		ironic a inspect_failed error=x; poll; ask d provision planned => planned-yields says:1_host_does`},
+	{"not while it is held itself, or a host whose work is planned too", "limit=10 holdoff=1h", `
+		ironic a available; ask a provision planned; ironic a deploying; +5s poll; ironic a deploy_failed error=x; +1m poll
+		ask a deprovision planned; ask d provision planned => granted`},
 	{"as many as it may have, and a reserve", "limit=10", `
 		ironic a available; ironic h1..h9 available; ask h1..h2 provision planned => granted
 		ask a provision planned       => planned-yields says:holds_2_of_10_slots_and_may_hold_2

@@ -18,7 +18,7 @@ var consequences = []situation{
 		ask a deprovision             => turn a:waiting queue=b,a
 		ask b provision               => granted
 		ask a provision               => hold a:stopped
-		ironic b deploying; +5s poll; ironic b deploy_failed error=x; +5s poll => b:failed ironic:OPEN
+		ironic b deploying; +5s poll; ironic b deploy_failed error=x; +5s poll => b:failed ironic:OPEN by:metal3~a,metal3~b
 		ask c provision               => breaker-open
 		+15m poll                     => ironic:HALF_OPEN
 		ask c provision               => granted
@@ -32,6 +32,14 @@ var consequences = []situation{
 	{"what failed before anybody watched opens no breaker", "fresh breaker=2", `
 		ironic h1..h3 deploy_failed error=x; poll; +1m poll => quiet
 		ask a provision               => granted`},
+	{"a cleaning that goes well closes the breaker that cleanings opened, though more work follows", "breaker=2 limit=4", `
+		ironic h1..h2 cleaning agent; +5s poll; ironic h1..h2 clean_failed error=x; +5s poll => ironic:OPEN
+		+15m poll; ask c provision    => granted
+		ironic c cleaning; +5s poll; ironic c available; +5s poll => ironic:CLOSED`},
+	{"an Event says that a host waits or works while that is so", "limit=1", `
+		ask a provision; ask b provision => a:works b:waits c:rests
+		ironic a cleaning; +5s poll   => a:works
+		ironic a available; +5s poll  => a:rests`},
 	{"a rebuild that fails has an instance, and is not held", "holdoff=1h", `
 		ironic a active; ask a provision; poll; put p a rebuild; sent p; answered p 202
 		ironic a deploying; +5s poll; ironic a deploy_failed error=x; +5s poll => a:failed
@@ -115,9 +123,13 @@ var consequences = []situation{
 	{"a hold outlives the term, and the book of it", "holdoff=1h", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll
 		start; poll; +1m poll; ask a provision => hold
-		ask a inspect                 => hold
+		ask a inspect                 => hold held=1+0
 		+57m poll; ask a inspect      => hold
-		+2m poll; ask a inspect       => granted`},
+		+2m poll; ask a inspect       => granted held=0+1`},
+	{"the failures of a host count after a restart, also while only its name is known", "limit=1 holdoff=10m", `
+		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +5s poll; +11m poll
+		start; poll; +1m poll; ask h provision => granted
+		ask a provision name; +1s ask b provision => full queue=b,a`},
 	{"the deprovision after a failure is for BMO to see", "holdoff=1h", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll
 		ask a provision state=provisioning => granted
@@ -220,12 +232,14 @@ func TestStrangersBeyondABoundAreToldSo(t *testing.T) {
 	for i := range slots.MaxUnknown + 1 { // the first one has a slot
 		s.IsReady(s.now, api.Ask{Namespace: "spam", Name: fmt.Sprint(i), Op: api.OpProvision})
 	}
-	if _, err := s.all("cluster a"); err != nil {
+	if _, err := s.all("cluster a; cluster c node=; cluster d node="); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []struct{ line, reason, says string }{
 		{"ask b provision", "starting", "has shown this host, and 100000 such hosts have asked: no more of them are taken in"},
 		{"ask a provision", "full", " taken, "},
+		{"ask c provision name", "full", " taken, "},
+		{"ask d provision", "starting", "has shown this host"}, // the cluster does not say that it has that node
 		{"put p b active", "full", " taken, "},
 	} {
 		if got, _ := s.all(row.line); got != row.reason || !strings.Contains(s.last.Message, row.says) {

@@ -20,8 +20,8 @@ import (
 )
 
 // Whoever only asks what would be changes nothing that anybody is told: status, queue, holds and what is saved stay the
-// same to the byte. And it is told the same as whoever asks in earnest, directly after. Random histories of a few hosts
-// of two tenants have failures, breakers and holds.
+// same to the byte. And it is told the same as whoever asks in earnest, directly after. And whatever changes something
+// changes Revision. Random histories of a few hosts of two tenants have failures, breakers and holds.
 func TestDryRunsAndReadsChangeNothing(t *testing.T) {
 	const settings = "limit=3 group:rack=1 holdoff=10m breaker=3 maxfailed=60% rate=4 weight:beta=2"
 	hosts := map[string]string{
@@ -33,7 +33,7 @@ func TestDryRunsAndReadsChangeNothing(t *testing.T) {
 		"ask HOST provision uuid", "ask HOST provision planned", "ask HOST inspect",
 		"ironic HOST deploying", "ironic HOST deploying agent", "ironic HOST active", "ironic HOST available",
 		"ironic HOST available group=rack", "ironic HOST deploy_failed error=x", "ironic HOST gone",
-		"limit 2", "limit 3", "start",
+		"limit 2", "limit 3", "start", "saved",
 		"put p HOST active; sent p; answered p 202", "put p HOST active; sent p; broken p", "put p HOST active; unsent p",
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -60,7 +60,11 @@ func TestDryRunsAndReadsChangeNothing(t *testing.T) {
 			if diff := cmp.Diff(before, s.everything()); diff != "" {
 				t.Fatalf("%s\nis asked dry, and that changes %s", strings.Join(history, "\n"), diff)
 			}
+			revision := s.Revision()
 			result, err := s.try(line)
+			if !strings.HasPrefix(line, "+") && s.Revision() == revision && s.everything() != before {
+				t.Fatalf("%s\nchanges %s, and Revision says nothing", strings.Join(history, "\n"), cmp.Diff(before, s.everything()))
+			}
 			if err != nil || strings.HasPrefix(line, "ask") && result != dry && !(turns[result] && turns[dry]) {
 				t.Fatalf("%s\nis %q, and was foreseen as %q: %v", strings.Join(history, "\n"), result, dry, err)
 			}

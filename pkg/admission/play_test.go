@@ -13,10 +13,12 @@ import (
 // A situation is lines of stage.do, with the settings of stage.configure. What must be so after one stands behind "=>":
 //
 //	granted        the result of the line, or one word of it
-//	1/2, rack=1/2  occupied slots and limit, of all or of a conductor group
+//	1/2, rack=1/2  occupied slots and limit, of all or of a conductor group; 1/2+3: and how many wait
 //	pos=2, wait=60 what the last answer says: position, seconds until it is worth asking again
 //	says:a_slot    its sentence has this in it; hides:a has not
 //	a:waiting      how a host stands, as why says
+//	a:waits        what Events may say of it: it waits, works or rests
+//	held=1+2       the failed hosts: held, and not
 //	queue=a,b      who waits, in this order; stopped=1: how many a failure stops, parked=1: how many ask no more or so
 //	holding=b:1    tenants in the queue, and how many slots each holds
 //	a:failed       the controller told this during the line; quiet: nothing
@@ -65,6 +67,12 @@ func (s *stage) is(word, result string) bool {
 		return value == fmt.Sprint(s.QueueOf(s.now, api.QueueQuery{Limit: 0}).Pools[0].Silent)
 	case key == "holding":
 		return value == s.holding()
+	case key == "held":
+		return value == fmt.Sprintf("%d+%d", status.Holds.Held, status.Holds.Failed)
+	case slices.Contains([]string{"waits", "works", "rests"}, standing):
+		namespace, name, _ := strings.Cut(nodes.Name(host), "~")
+		waits, works := s.Stands(s.now, namespace, name, nodes.UUID(host))
+		return standing == map[[2]bool]string{{true, false}: "waits", {false, true}: "works", {}: "rests"}[[2]bool{waits, works}]
 	case key == "stopped":
 		return value == fmt.Sprint(status.Turns.Stopped)
 	case host == "says":
@@ -81,7 +89,8 @@ func (s *stage) is(word, result string) bool {
 		} else {
 			value = word
 		}
-		return value == fmt.Sprintf("%d/%d", n.Occupied, n.Limit)
+		taken := fmt.Sprintf("%d/%d", n.Occupied, n.Limit)
+		return value == taken || value == fmt.Sprintf("%s+%d", taken, n.Waiting)
 	}
 	return slices.Contains(s.told, word) || slices.Contains(strings.Fields(result), word)
 }
@@ -131,7 +140,7 @@ var reasons = []situation{
 	{"a slot that was not used in time", "", `
 		ironic a available; ask a provision => granted
 		+4m poll; ask a provision; +4m poll; ask a provision; +2m poll
-		ask a provision => turn says:did_not_use_its_slot_in_time
+		ask a provision => turn says:did_not_use_its_slot_in_time wait=45
 		+40s ask a provision         => turn`},
 	{"Ironic was not seen for too long, since the start too", "fresh", `
 		poll; +31s ask a provision   => stale wait=5
@@ -142,7 +151,8 @@ var reasons = []situation{
 		start; ask a provision       => starting wait=60
 		poll; +1m poll; ask a provision => hold`},
 	{"a breaker stops a part, and Ironic has not shown the host", "group:rack=1", `
-		trip group:rack => says:check_the_spelling
+		trip ironic; reset ironic; trip group:row  => at-most-2
+		reset group:row; trip group:rack           => says:check_the_spelling at-most-1
 		ask a provision => starting says:Ironic_has_not_shown_this_host_yet
 		+5s ironic a available; poll; ask a provision => granted
 		ironic r available group=rack; ask r provision; poll; reset group:rack; trip group:rack => says:is_OPEN hides:spelling`},
@@ -193,7 +203,7 @@ var reasons = []situation{
 		ask b provision              => granted`},
 	{"a failing host that was found at work is one of those that hold as many as they may", "limit=4", `
 		ask h1..h4 provision          => granted
-		ask f1 provision errors=3     => full
+		ask f1 provision errors=2     => full
 		ironic f1 deploying agent; ironic h1..h3 deploying; +5s poll => 5/4
 		ask b1..b3 provision; ask f2 provision errors=3; ironic h1..h3 active; +5s poll; ask f2 provision errors=3 => failing-cap`},
 	{"no slot is free, and a dry run is behind all that wait", "limit=2", `

@@ -131,7 +131,9 @@ func (s *stage) all(lines string) (result string, err error) {
 //	poll [N]               N complete polls; send is one that is not answered yet, come answers it; fail TEXT: one failed
 //	cluster HOSTS […]      the cluster shows BareMetalHosts; gone deletes them, left: BMO leaves them alone from now on
 //	start                  another term begins; away and leads: another one leads, or this one again
-//	release HOST, trip SCOPE, reset SCOPE, limit N, mode M: by hand
+//	delete HOSTS           a client deletes nodes through the gateway
+//	release HOST [EPISODE], trip SCOPE, reset SCOPE, limit N, mode M: by hand
+//	saved                  a store has kept the holds
 func (s *stage) do(words []string) (string, error) {
 	if past, found := strings.CutPrefix(words[0], "+"); found {
 		d, err := time.ParseDuration(past)
@@ -149,7 +151,11 @@ func (s *stage) do(words []string) (string, error) {
 			return "", s.ironic.Move(s.now, host, w[0], w[1:]...)
 		},
 		"cluster": func(host string, w []string) (string, error) { return "", s.show(host, w) },
-		"release": func(host string, _ []string) (string, error) { return s.release(host) },
+		"release": s.release,
+		"delete": func(host string, _ []string) (string, error) {
+			s.HostGone(s.now, admission.Host{NodeUUID: nodes.UUID(host)})
+			return "", nil
+		},
 	}[verb]
 	switch {
 	case verb == "put":
@@ -212,12 +218,15 @@ func (s *stage) other(verb string, words []string) (string, error) {
 	case "start":
 		records, _ := s.HoldRecords(s.now)
 		return "", s.Start(s.now, records, sizing.State{})
+	case "saved":
+		_, revision := s.HoldRecords(s.now)
+		s.SavedHolds(revision)
 	case "away", "leads":
 		s.away = verb == "away"
 	case "trip":
 		answer, err := s.TripBreaker(s.now, words[0], 0)
 		s.last.Message = answer.Message
-		return "", err
+		return fmt.Sprintf("at-most-%d", answer.Breaker.MaxConcurrent), err
 	case "reset":
 		_, err := s.ResetBreaker(s.now, words[0])
 		return "", err
@@ -328,7 +337,7 @@ func (s *stage) show(host string, words []string) error {
 		case "planned":
 			h.Planned = true
 		case "release":
-			h.Release = s.Holds(s.now).Hosts[0].Episode
+			h.Release = s.last.Episode
 		default:
 			return fmt.Errorf("no BareMetalHost has a %q", word)
 		}
@@ -344,9 +353,9 @@ func (s *stage) show(host string, words []string) error {
 	return nil
 }
 
-func (s *stage) release(host string) (string, error) {
+func (s *stage) release(host string, episode []string) (string, error) {
 	namespace, name, _ := strings.Cut(nodes.Name(host), "~")
-	answer, err := s.ReleaseHold(s.now, namespace, name, "")
+	answer, err := s.ReleaseHold(s.now, namespace, name, strings.Join(episode, ""))
 	return strings.ReplaceAll(answer.Message, " ", "_"), err
 }
 
@@ -364,5 +373,8 @@ func (s *stage) hearFailures(notices []admission.FailureNotice) {
 			admission.PoolChanged: fmt.Sprintf("pool-%s:paused=%v", n.Pool.Pool, n.Pool.Paused),
 		}[n.Kind]
 		s.told = append(s.told, text)
+		for _, cause := range n.Causes {
+			s.told = append(s.told, "by:"+strings.Join(cause.Hosts, ","))
+		}
 	}
 }

@@ -38,7 +38,10 @@ func TestTheHeadlineSaysWhatMatters(t *testing.T) {
 		{"", ``, "0 of 2 slots are taken, no host waits."},
 		{"limit=1", `ironic a available; ask a provision; ask b provision; ironic a deploying; +5s poll; ironic a active; +40s poll`,
 			"1 slot is free; 1 host waits: the first in line, metal3/b, has not asked again for 45s."},
-		{"limit=1 observe", ``, "Mode observe: nothing is refused. 0 of 1 slots are taken."},
+		{"limit=1", `ask a provision; ask b provision; ask c provision; ironic a deploying; +40s poll; ask b provision
+			ironic a active; +5s poll`, "0 of 1 slots are taken, 2 hosts wait."},
+		{"limit=1 observe", `ironic a deploying agent; +5s poll`,
+			"Mode observe: nothing is refused. 1 of 1 slots are taken."},
 		{"limit=1 observe", `ironic h1..h3 deploying agent; +5s poll`,
 			"Mode observe: nothing is refused. 3 of 1 slots are taken: enforce would let 2 hosts wait."},
 	} {
@@ -55,18 +58,29 @@ func TestTheHeadlineSaysWhatMatters(t *testing.T) {
 	}
 }
 
-// While nobody knows who is at work, a host in line is promised nothing.
-func TestNobodyIsExpectedBeforeTheStartIsOver(t *testing.T) {
-	s, err := newStage("fresh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.all("ask a provision; poll; ask a provision"); err != nil {
-		t.Fatal(err)
-	}
-	q := s.QueueOf(s.now, api.QueueQuery{Limit: 1}).Pools[0]
-	if len(q.Hosts) != 1 || q.Hosts[0].Position != 1 || q.Hosts[0].ExpectSeconds != nil {
-		t.Errorf("queue %+v, want a host in the first place without an estimate", q)
+// While nobody knows who is at work, the first in line is promised nothing; when a slot is free for it, it waits for 0 s.
+func TestWhatTheFirstInLineIsPromised(t *testing.T) {
+	for _, row := range []struct {
+		settings, lines string
+		promised        bool
+	}{
+		{"fresh", "ask a provision; poll; ask a provision", false},
+		{"limit=1", "ask b provision; ask a provision; ironic b deploying; +5s poll; ironic b active; +5s poll", true},
+	} {
+		s, err := newStage(row.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.all(row.lines); err != nil {
+			t.Fatal(err)
+		}
+		q := s.QueueOf(s.now, api.QueueQuery{Limit: 1}).Pools[0]
+		if len(q.Hosts) != 1 || q.Hosts[0].Position != 1 {
+			t.Fatalf("%s: queue %+v, want a host in the first place", row.lines, q)
+		}
+		if seconds := q.Hosts[0].ExpectSeconds; (seconds != nil) != row.promised || row.promised && *seconds != 0 {
+			t.Errorf("%s: queue %+v", row.lines, q)
+		}
 	}
 }
 
@@ -108,7 +122,7 @@ func TestTheQueueIsFiltered(t *testing.T) {
 
 func TestSettingsThatAreWrongAreNamed(t *testing.T) {
 	for settings, want := range map[string]string{
-		"limit=0": "limit: 0", "breaker=1": "failure threshold: 1 would let one host open it",
+		"limit=0": "limit: 0", "breaker=0": "breaker of the whole Ironic: ", "breaker=1": "failure threshold: 1 would let one host open it",
 		"weight:beta=101": `weight of tenant "beta"`, "holdoff=-1h": "timeout: -1h0m0s", "maxfailed=-1": "max failed",
 		"group:rack=9": `limit of conductor group "rack": 9`,
 	} {
@@ -116,12 +130,16 @@ func TestSettingsThatAreWrongAreNamed(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", settings, err, want)
 		}
 	}
-	s, err := newStage("limit=3")
+	s, err := newStage("limit=3 holdoff=1h")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.all("release a"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("a host that has not failed was released: %v", err)
+	}
+	const fails = "ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +5s poll; "
+	if _, err := s.all(fails + "release a before"); err == nil || !strings.Contains(err.Error(), "409") {
+		t.Errorf("a host was released from another failure than its last: %v", err)
 	}
 	before := s.everything()
 	if _, err := s.all("limit 0"); err == nil {

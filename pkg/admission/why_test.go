@@ -71,6 +71,7 @@ var whys = []situation{
 	{"nobody asks, and a slot is free", "limit=1", nobody + `
 		ask b provision; ironic h deploying; +5s poll; ironic h active; +145s poll`},
 	{"silent for long", "limit=1", nobody + `; ask b provision; ironic h deploying; +5s poll; +20m poll`},
+	{"silent, while others ask", "limit=1", nobody + `; ask b provision; ironic h deploying; +5s poll; +20m poll; ask c provision`},
 	{"stale", "limit=1", nobody + `; ask b provision; +5m fail no route to host; ask b provision`},
 	{"the start", "fresh", `ask b provision; +10s poll; ask b provision`},
 	{"a standby", "", `away; ask b provision`},
