@@ -128,7 +128,7 @@ var consequences = []situation{
 		+2m poll; ask a inspect       => granted held=0+1`},
 	{"the failures of a host count after a restart, also while only its name is known", "limit=1 holdoff=10m", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +5s poll; +11m poll
-		start; poll; +1m poll; ask h provision => granted
+		ironic a available; poll; start; poll; +1m poll; ask h provision => granted
 		ask a provision name; +1s ask b provision => full queue=b,a`},
 	{"the deprovision after a failure is for BMO to see", "holdoff=1h", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll

@@ -209,6 +209,9 @@ var reasons = []situation{
 	{"no slot is free, and a dry run is behind all that wait", "limit=2", `
 		ask a provision; ask beta/x provision => granted
 		ask b provision; ask c provision; ask d provision dry => full pos=3 holding=metal3:1,beta:1`},
+	{"no slot of a conductor group is free, though others are", "limit=3 group:rack=1", `
+		ironic h1..h2 available group=rack; ask h1..h2 provision; poll; ask h1 provision => granted
+		ask h2 provision             => full rack=1/1+1 1/3+1`},
 	{"others are first", "limit=1", `
 		ask a provision              => granted
 		ask b provision; +1s ask c provision => full pos=2

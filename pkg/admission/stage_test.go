@@ -82,6 +82,10 @@ func (s *stage) configure(c *admission.Config, word string) error {
 	case "maxfailed":
 		c.MaxFailed, err = holdoff.ParseQuota(value)
 	case "breaker": // of all Ironic
+		if value == "off" {
+			c.Breakers = nil
+			break
+		}
 		c.Breakers.Ironic.FailureThreshold, c.Breakers.Ironic.RatioPercent, c.Breakers.Ironic.RatioMinimum = n, 0, 0
 	case "rate":
 		c.Breakers.Ironic.RateLimitPerMinute = n

@@ -76,6 +76,8 @@ var whys = []situation{
 	{"the start", "fresh", `ask b provision; +10s poll; ask b provision`},
 	{"a standby", "", `away; ask b provision`},
 	{"planned", "limit=1", nobody + `; ask c provision; ask b provision planned`},
+	{"planned from now on, and known by its name alone", "limit=1 cluster", nobody + `
+		ask c provision; ask b provision name; cluster b node= planned`},
 	{"observe", "observe limit=1", nobody + `; ask b provision`},
 }
 
