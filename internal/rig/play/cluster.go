@@ -18,24 +18,24 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// cluster is an API server in memory that has BareMetalHosts and takes Events, and nothing else.
+// cluster is an API server in memory. It has only BareMetalHosts, and takes Events.
 type cluster struct {
 	mu      sync.Mutex
 	version int
-	hosts   map[string]object // by namespace/name
+	hosts   map[string]object // by NAMESPACE/NAME
 	watches []chan []byte
 	events  child.LogBook
 }
 
-// object is one of Kubernetes.
+// object is the JSON of an object of Kubernetes.
 type object = map[string]any
 
-// kubeconfig leads to the cluster, whatever the address.
+// kubeconfig has an address that cluster.RoundTrip ignores.
 const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c",
 	"contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "metal3"}}],
 	"clusters": [{"name": "c", "cluster": {"server": "http://api"}}]}`
 
-// joinCluster makes a program run in a cluster.
+// joinCluster makes the program run in a cluster.
 func (p *program) joinCluster() error {
 	p.cluster = &cluster{hosts: map[string]object{}}
 	file := filepath.Join(p.dir, "kubeconfig")
@@ -82,9 +82,10 @@ func answeredJSON(r *http.Request, code int, v any) (*http.Response, error) {
 	return answered(r, code, io.NopCloser(bytes.NewReader(text))), nil
 }
 
-const bookmark = `{"type":"BOOKMARK","object":{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"resourceVersion":"1"}}}`
+const bookmark = `{"type":"BOOKMARK","object":{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost",` +
+	`"metadata":{"resourceVersion":"1"}}}`
 
-// watch is the body of a watch: events as they happen, and a bookmark every minute.
+// watch is the body of a watch: events when they happen, and a bookmark every minute.
 type watch struct {
 	ctx    context.Context
 	events chan []byte
@@ -110,7 +111,7 @@ func (w *watch) Read(to []byte) (int, error) {
 // Close implements io.Closer.
 func (w *watch) Close() error { return nil }
 
-// happens changes a host and tells all watches.
+// happens makes, changes or deletes a host, and sends the event to all watches.
 func (c *cluster) happens(kind, key string, host object) error {
 	c.version++
 	host["metadata"].(object)["resourceVersion"] = strconv.Itoa(c.version)
@@ -128,7 +129,7 @@ func (c *cluster) happens(kind, key string, host object) error {
 	return nil
 }
 
-// exists is the step bmh: BareMetalHosts are made or changed, or deleted.
+// exists is the step bmh: it makes, changes or deletes BareMetalHosts.
 func exists(s *stage, w *words) {
 	gone := w.takes("delete")
 	names, fields := w.names(), w.fields("ns consumer state errors fails image holdoff deleting paused")

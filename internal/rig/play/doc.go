@@ -1,6 +1,6 @@
-// Package play runs plays: text files that say what happens to Ironic, to hosts and to the throttle, and
-// what must be answered. The whole program plays, wired by internal/app, in virtual time and without sockets:
-// only Ironic is ours, in memory. testdata/plays has the plays and, in its README, their language.
+// Package play runs plays: text files that say what happens to Ironic, to hosts and to the throttle, and what the
+// throttle must answer. It runs the whole program, wired by internal/app, in virtual time and without sockets. Only
+// Ironic and the API server are fakes in memory. testdata/plays has the plays; its README explains their language.
 //
-// Plays see nothing but what an operator sees, so that they stay true when the inside is written again.
+// Plays see only what an operator sees, so that a new inside of the program needs no new plays.
 package play

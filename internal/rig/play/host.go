@@ -7,15 +7,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// host asks by itself until it is through.
+// host asks by itself until its operation has succeeded.
 type host struct {
-	ns, name, op       string
-	work, every, retry time.Duration
-	fails, undo        bool
+	ns, name, op string
+	work         time.Duration // how long it works after a yes
+	every, retry time.Duration // how often it asks, and how long after a failure
+	fails        bool          // its work fails
+	undo         bool          // it is deprovisioned after a failure, before it tries again
 
 	phase  phase
-	due    time.Duration // when it does the next thing
-	reply  <-chan answer // it waits for
+	due    time.Duration // when it acts next
+	reply  <-chan answer // the answer for which it waits; nil: none
 	errs   int
 	grants int
 	left   bool // it asks no more
@@ -24,15 +26,15 @@ type host struct {
 type phase int
 
 const (
-	wants    phase = iota // asks for op
-	works                 // at it
-	undoes                // asks for a deprovision after a failure
-	cleans                // at it
-	finished              // through
-	vanished              // its node was deleted
+	wants    phase = iota // it asks for op
+	works                 // op is at work
+	undoes                // it asks for a deprovisioning after a failure
+	cleans                // that is at work
+	finished              // op has succeeded
+	vanished              // somebody deleted its node
 )
 
-// course is how an operation goes: state of the BareMetalHost, provision states of the node.
+// course has the states of an operation: of the BareMetalHost, and of the node at work, after success, after a failure.
 type course struct{ bmh, busy, good, bad string }
 
 var courses = map[string]course{
@@ -61,17 +63,17 @@ func hosting(s *stage, w *words) {
 		if _, known := courses[op]; !known || s.ironic.uuid(h.ns, h.name) == "" {
 			wrong("%s: Ironic has no such node, or %q is no operation", h.name, op)
 		}
-		first := time.Duration(len(s.hosts)*389%1000) * time.Millisecond // within a second, and no two at once
+		first := time.Duration(len(s.hosts)*389%1000) * time.Millisecond // all within a second, no two at once
 		h.due = s.now() + first
 		one := h
 		s.hosts = append(s.hosts, &one)
 	}
 }
 
-// busy is how long a host that waits for an answer looks away.
+// busy is the time between two looks for an answer.
 const busy = 100 * time.Millisecond
 
-// next is when h does something by itself; false where it does nothing more.
+// next returns when h acts next, and false if it never does again.
 func (h *host) next(now time.Duration) (time.Duration, bool) {
 	switch {
 	case h.reply != nil:
@@ -82,7 +84,7 @@ func (h *host) next(now time.Duration) (time.Duration, bool) {
 	return h.due, true
 }
 
-// act lets h do what is due.
+// act lets h do what is due now.
 func (s *stage) act(h *host) {
 	if at, more := h.next(s.now()); !more || h.reply == nil && at > s.now() {
 		return
@@ -115,7 +117,7 @@ func (s *stage) act(h *host) {
 	}
 }
 
-// begin begins work, after a yes.
+// begin starts the work of h, after a yes.
 func (s *stage) begin(h *host) {
 	h.grants++
 	h.due = s.now() + h.work
@@ -144,8 +146,8 @@ func (s *stage) worked(h *host) {
 	s.bring(h, c.bad, "no boot device")
 }
 
-// bring moves the node of h: with an agent, with an error, or with neither. A host whose node was deleted
-// asks no more.
+// bring moves the node of h to a state. with is "agent", which gives the node an agent, or else its last_error. A host
+// without a node asks no more.
 func (s *stage) bring(h *host, state, with string) {
 	c := fakeironic.Change{State: ironic.State(state), Agent: new(with == "agent"), Error: new(with)}
 	if with == "agent" {
@@ -156,7 +158,7 @@ func (s *stage) bring(h *host, state, with string) {
 	}
 }
 
-// hostsOf are those of names that ask by themselves.
+// hostsOf returns the hosts of these names that ask by themselves.
 func (s *stage) hostsOf(names []string) (found []*host) {
 	for _, name := range names {
 		for _, h := range s.hosts {

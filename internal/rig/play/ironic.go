@@ -13,15 +13,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// site is the Ironic of a play. Its nodes change when the play says so, and when a PUT starts work; no work
-// ends by itself.
+// site is the Ironic of a play. Its nodes change when a step says so, or when a PUT starts work. No work ends by
+// itself.
 type site struct {
 	*fakeironic.Server
 	next   http.RoundTripper
 	minor  int            // newest version of its API
-	made   int            // nodes ever
-	faults map[string]int // what goes wrong, by the name of its step
-	peak   int            // nodes at work, at most since the last look
+	made   int            // nodes made so far
+	faults map[string]int // the faults that are on, by the word of their step
+	peak   int            // most nodes at work since the last step peak
 }
 
 func newSite() (*site, error) {
@@ -37,16 +37,16 @@ func newSite() (*site, error) {
 
 var errRefused = errors.New("dial tcp 127.0.0.1:6385: connect: connection refused")
 
-// look takes the nodes at work for the peak. It is called before time passes: what a play changes at one
-// instant is one change.
+// look counts the nodes at work for the peak. The stage calls it before time passes, as all steps at one instant are
+// one change.
 func (x *site) look() (working int) {
 	working = x.Truth().Working
 	x.peak = max(x.peak, working)
 	return working
 }
 
-// find returns the UUID of the node of a host: by the name of the namespace, by UUID or the bare name, else by the name
-// in whatever namespace. "": there is none.
+// find returns the UUID of a host's node: the one named ns~name, or else the one with that UUID or name, or else one
+// with that name in any namespace. "": there is none.
 func find(w *fakeironic.World, ns, name string) string {
 	now := time.Now()
 	name = strings.Replace(name, "/", "~", 1)
@@ -68,7 +68,7 @@ func (x *site) uuid(ns, name string) (uuid string) {
 	return uuid
 }
 
-// edit changes the node of a host; false where there is none.
+// edit changes the node of a host. It returns false if there is none.
 func (x *site) edit(ns, name string, c fakeironic.Change) (ok bool) {
 	x.With(func(now time.Time, w *fakeironic.World) {
 		uuid := find(w, ns, name)
@@ -84,10 +84,10 @@ func newest(s *stage, w *words) {
 	s.ironic.With(func(_ time.Time, w *fakeironic.World) { w.SetNewest(minor) })
 }
 
-// nodeFields are what a play may say of a node.
+// nodeFields are the fields of a node that a play may set.
 const nodeFields = "agent noagent group boot parent ns error noerror maintenance lock"
 
-// change takes a state and the fields of a node.
+// change takes a provision state and fields of a node.
 func (x *site) change(w *words, known string) (c fakeironic.Change, fields map[string]string) {
 	if c.State = ironic.State(spaced(w.word("a provision state"))); !fakeironic.Known(c.State) {
 		wrong("%q is no provision state of Ironic", c.State)
@@ -116,7 +116,7 @@ func (x *site) change(w *words, known string) (c fakeironic.Change, fields map[s
 	return c, fields
 }
 
-// needed is the UUID of a node that must be there.
+// needed returns the UUID of a node that must exist.
 func (x *site) needed(ns, name string) string {
 	uuid := x.uuid(ns, name)
 	if uuid == "" {
@@ -125,10 +125,10 @@ func (x *site) needed(ns, name string) string {
 	return uuid
 }
 
-// namespace is that of hosts of which a play does not say another.
+// orDefault returns ns, or the namespace of hosts for which a play names none.
 func orDefault(ns string) string { return cmp.Or(ns, "metal3") }
 
-// makes is the step node. A node has been in its state for an hour, or, where it is at work, since now.
+// makes is the step node. The node has been in its state for an hour, but if it is at work only since now.
 func makes(s *stage, w *words) {
 	names := w.names()
 	c, fields := s.ironic.change(w, nodeFields+" plain")
@@ -144,7 +144,8 @@ func makes(s *stage, w *words) {
 		s.ironic.With(func(now time.Time, w *fakeironic.World) {
 			s.ironic.made++
 			uuid := fmt.Sprintf("%08d-0000-4000-8000-000000000000", s.ironic.made)
-			if _, err = w.CreateNode(now, fakeironic.NodeSpec{UUID: uuid, Name: name, State: c.State, Since: since}); err == nil {
+			spec := fakeironic.NodeSpec{UUID: uuid, Name: name, State: c.State, Since: since}
+			if _, err = w.CreateNode(now, spec); err == nil {
 				err = w.Edit(now, uuid, c)
 			}
 		})
@@ -152,7 +153,7 @@ func makes(s *stage, w *words) {
 	}
 }
 
-// ironicDoes is the step ironic: a fault, a deletion, or nodes that move by themselves.
+// ironicDoes is the step ironic: it switches a fault on or off, deletes nodes, or changes them.
 func ironicDoes(s *stage, w *words) {
 	x := s.ironic
 	switch verb := w.list[0]; verb {
@@ -174,7 +175,9 @@ func ironicDoes(s *stage, w *words) {
 		names, fields := w.names(), w.fields("ns")
 		for _, name := range names {
 			uuid := x.needed(orDefault(fields["ns"]), name)
-			x.With(func(now time.Time, w *fakeironic.World) { _ = w.Befall(now, uuid, fakeironic.FateVanish) }) // it is there
+			x.With(func(now time.Time, w *fakeironic.World) {
+				_ = w.Befall(now, uuid, fakeironic.FateVanish) // needed has found it
+			})
 		}
 	default:
 		names := w.names()
@@ -185,7 +188,7 @@ func ironicDoes(s *stage, w *words) {
 	}
 }
 
-// fault reads what goes wrong from now on; with 0 nothing does.
+// fault takes what goes wrong from now on. on is false if the line ends the fault, as 0 does.
 func fault(verb string, w *words) (f fakeironic.Fault, on bool) {
 	switch verb {
 	case "down":

@@ -18,7 +18,7 @@ type step struct {
 	text string
 }
 
-// comment begins at the line or after a space: a # may be in a path too.
+// comment begins at the start of a line or after a space, as a path may have a # too.
 var comment = regexp.MustCompile(`(^|\s)#.*`)
 
 // read splits a play into its steps.
@@ -39,20 +39,23 @@ type stage struct {
 	began   time.Time
 	ironic  *site
 	program *program
-	killed  bool // and not started since
+	killed  bool // by a step kill, and not started since
 	hosts   []*host
-	fail    func(text string)
-	more    map[string]func(string) error
+	fail    func(text string)             // notes a failure of the present step
+	more    map[string]func(string) error // see Run
 }
 
-// Run plays a text in a bubble of testing/synctest. What the program keeps is in dir, which must be empty; more are steps
-// with one word that are no part of the language. It returns what was not as it should be, with file, line and time, and
+// Run plays a text. It must run in a bubble of testing/synctest. dir is an empty folder for the program's files. more
+// has steps beside those of the language; each takes one word. Run returns the failures, with file, line and time, and
 // the log of the throttle.
-func Run(ctx context.Context, file, text, dir string, more map[string]func(string) error) (failures []string, log string) {
+func Run(
+	ctx context.Context, file, text, dir string, more map[string]func(string) error,
+) (failures []string, log string) {
 	s := &stage{ctx: ctx, began: time.Now(), more: more}
 	var now step
 	s.fail = func(text string) {
-		failures = append(failures, fmt.Sprintf("%s:%d at %v: %s\n%s", file, now.line, s.now().Round(time.Millisecond), now.text, text))
+		at := s.now().Round(time.Millisecond)
+		failures = append(failures, fmt.Sprintf("%s:%d at %v: %s\n%s", file, now.line, at, now.text, text))
 	}
 	steps := read(text)
 	err := s.set(dir, steps)
@@ -66,7 +69,7 @@ func Run(ctx context.Context, file, text, dir string, more map[string]func(strin
 	return failures, s.program.log.String()
 }
 
-// set makes Ironic, the program, and the cluster if there is one.
+// set makes Ironic, the program, and a cluster if a step needs one.
 func (s *stage) set(dir string, steps []step) (err error) {
 	if s.ironic, err = newSite(); err != nil {
 		return err
@@ -74,7 +77,7 @@ func (s *stage) set(dir string, steps []step) (err error) {
 	s.program = newProgram(dir, s.ironic)
 	for _, step := range steps {
 		words := timed.ReplaceAllString(step.text, "")
-		if name, is := strings.CutPrefix(words, "reload "); is { // the config file has it from the beginning
+		if name, is := strings.CutPrefix(words, "reload "); is { // the config file must have it from the start
 			s.program.file[strings.SplitN(name, "=", 2)[0]] = ""
 		}
 		if s.program.cluster == nil && (strings.HasPrefix(words, "bmh ") || strings.HasPrefix(words, "events ")) {
@@ -84,20 +87,20 @@ func (s *stage) set(dir string, steps []step) (err error) {
 	return err
 }
 
-// timed is the time in front of a step.
+// timed matches the time before a step.
 var timed = regexp.MustCompile(`^[+@]\S+\s*`)
 
-// now is the time since the beginning of the play.
+// now returns the time since the play began.
 func (s *stage) now() time.Duration { return time.Since(s.began) }
 
-// mistake is a step that cannot be understood, or after which the play cannot go on.
+// mistake says why a play cannot go on: it has a step that makes no sense, or something failed.
 type mistake string
 
-// wrong ends the play.
+// wrong ends the play with a mistake.
 //
-//nolint:goprintffuncname // it is on many lines
+//nolint:goprintffuncname // a short name, as many lines have it
 func wrong(format string, args ...any) {
-	panic(mistake(fmt.Sprintf(format, args...))) //nolint:forbidigo // recovered where the line is played
+	panic(mistake(fmt.Sprintf(format, args...))) //nolint:forbidigo // play recovers it
 }
 
 func check(err error) {
@@ -106,16 +109,16 @@ func check(err error) {
 	}
 }
 
-// offstage are the steps that do not start the throttle.
+// offstage are the steps before which the throttle need not run. Any other step starts it.
 const offstage = " set api node ironic start kill leave bmh "
 
-// play does one step. Its error ends the play.
+// play plays one step. An error ends the play.
 func (s *stage) play(list []string) (err error) {
 	defer func() {
 		if m := recover(); m != nil {
 			text, is := m.(mistake)
 			if !is {
-				panic(m) //nolint:forbidigo // a fault of the program
+				panic(m) //nolint:forbidigo // a defect of the rig or of the program
 			}
 			err = errors.New(string(text))
 		}
@@ -139,7 +142,7 @@ func (s *stage) play(list []string) (err error) {
 	if len(w.list) > 0 {
 		verb = w.word("a step")
 	}
-	// Time passes with the throttle, but for the time between a kill and the next start.
+	// The throttle runs while time passes, unless the play has killed it.
 	if s.program.life == nil && (verb != "" && !strings.Contains(offstage, " "+verb+" ") || !s.killed && wait) {
 		check(s.start())
 	}
@@ -165,7 +168,7 @@ func (s *stage) start() error {
 	return nil
 }
 
-// pass lets time pass, in which hosts ask and work.
+// pass lets time pass until then. Hosts ask and work meanwhile.
 func (s *stage) pass(until time.Duration) {
 	for {
 		for _, h := range s.hosts {
@@ -188,7 +191,7 @@ func (s *stage) pass(until time.Duration) {
 	}
 }
 
-// ask sends a check for a host, with more of its fields.
+// ask sends a check for a host. more has further fields of the ask; nil removes one.
 func (s *stage) ask(ns, name, op string, more map[string]any) <-chan answer {
 	body := map[string]any{"namespace": ns, "name": name, "op": op}
 	if id := s.ironic.uuid(ns, name); id != "" {
@@ -204,11 +207,11 @@ func (s *stage) ask(ns, name, op string, more map[string]any) <-chan answer {
 	return s.program.request(false, "POST", "/v1/isready", string(raw))
 }
 
-// longest is more than any request may take.
+// longest is longer than any request may take.
 const longest = 10 * time.Minute
 
-// each sends a request for each of names at the same instant, one after the other, and counts the
-// answers in that order.
+// each sends a request for each name, all at one instant and in order, and compares what kinds of answers come with the
+// words after ->.
 func (s *stage) each(w *words, names []string, send func(name string) <-chan answer, kinds func(answer) []string) {
 	var pending []<-chan answer
 	for _, name := range names {
@@ -224,7 +227,7 @@ func (s *stage) each(w *words, names []string, send func(name string) <-chan ans
 	}
 }
 
-// wait lets time pass until an answer is there.
+// wait lets time pass until an answer comes.
 func (s *stage) wait(c <-chan answer) answer {
 	for end := s.now() + longest; ; {
 		select {
@@ -239,7 +242,7 @@ func (s *stage) wait(c <-chan answer) answer {
 	}
 }
 
-// read reads the JSON that the API answers to GET.
+// read reads the answer of the API to a GET.
 func (s *stage) read(url string, to any) {
 	a := s.wait(s.program.request(false, "GET", url, ""))
 	if json.Unmarshal([]byte(a.text), to) != nil {

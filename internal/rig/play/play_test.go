@@ -68,8 +68,8 @@ node a1..a3 available
 +70s ask a1 provision -> granted
 `
 
-// TestEachStepCanFail: a play that says something wrong, or what nobody understands, fails in that line, with the time and
-// what was instead.
+// TestEachStepCanFail: a play that says something wrong, or what nobody understands, fails in that line, with the time
+// and what was instead.
 func TestEachStepCanFail(t *testing.T) {
 	for step, want := range map[string]string{
 		"ask a2..a3 provision -> granted":            "answered full:2 no:2, want granted\n\tfull no to a2: ",

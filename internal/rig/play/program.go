@@ -24,16 +24,16 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// program is the throttle, of which one process lives at a time.
+// program is the throttle. It has one process at a time.
 type program struct {
-	dir    string            // what outlives a process
-	env    map[string]string // its environment
-	file   map[string]string // the settings in its config file
+	dir    string            // has the files that outlive a process
+	env    map[string]string // the environment of the next process
+	file   map[string]string // the settings in the config file
 	ironic *site
 	log    child.LogBook // of all processes
 
-	cluster *cluster // nil: it is outside of any
-	life    *life    // nil: it does not run
+	cluster *cluster // nil: the throttle runs outside of a cluster
+	life    *life    // nil: no process runs
 }
 
 // life is one process.
@@ -41,12 +41,12 @@ type life struct {
 	app  *app.App
 	wire *wire
 	end  context.CancelFunc
-	done chan struct{} // closed when it has ended
-	err  error         // how, then
-	env  []string      // ours, in whose place the process has its own
+	done chan struct{} // closed when the process has ended
+	err  error         // why it has ended
+	env  []string      // the environment of the test, which the process replaces while it lives
 }
 
-// Where a program keeps its things in dir.
+// Files in dir.
 const (
 	holdsName  = "holds"
 	configName = "throttle.yaml"
@@ -57,11 +57,11 @@ func newProgram(dir string, x *site) *program {
 		"IRONIC_ENDPOINT":                        "http://ironic:6385",
 		"METAL3_AUTH_ROOT_DIR":                   dir,
 		"IRONIC_THROTTLE_STATE":                  filepath.Join(dir, holdsName),
-		"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", // nothing listens, but then there is a gateway
+		"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", // switches the gateway on; nothing listens
 	}}
 }
 
-// start begins a process. It must be called in a bubble.
+// start starts a process. The caller must be in a bubble of testing/synctest.
 func (p *program) start(ctx context.Context) error {
 	l := &life{wire: &wire{next: p.ironic.next}, done: make(chan struct{})}
 	if len(p.file) > 0 {
@@ -99,7 +99,7 @@ func (p *program) start(ctx context.Context) error {
 	return p.ended()
 }
 
-// ended is an error where the process has ended by itself.
+// ended returns an error if the process has ended by itself.
 func (p *program) ended() error {
 	if p.life == nil {
 		return nil
@@ -116,8 +116,7 @@ func (p *program) ended() error {
 	}
 }
 
-// kill ends the process as kill -9 does: nothing reaches Ironic any more, and what it writes at its end is
-// as if it had not been written.
+// kill ends the process as kill -9 does: no request reaches Ironic any more, and the file of holds stays as it was.
 func (p *program) kill() error {
 	l := p.life
 	if l == nil {
@@ -136,7 +135,7 @@ func (p *program) kill() error {
 	return os.WriteFile(holds, kept, 0o600)
 }
 
-// writeFile writes the config file.
+// writeFile writes the config file. It leaves out empty settings.
 func (p *program) writeFile() error {
 	text := "# the settings that a play changes\n"
 	for _, name := range slices.Sorted(maps.Keys(p.file)) {
@@ -147,30 +146,30 @@ func (p *program) writeFile() error {
 	return os.WriteFile(filepath.Join(p.dir, configName), []byte(text), 0o600)
 }
 
-// fileKey is the name of a setting in the config file.
+// fileKey returns the name that a setting has in the config file.
 func fileKey(env string) string {
 	key := strings.ToLower(strings.TrimPrefix(env, "IRONIC_THROTTLE_"))
 	return regexp.MustCompile(`_(.)`).ReplaceAllStringFunc(key, func(s string) string { return strings.ToUpper(s[1:]) })
 }
 
-// environ makes env all that there is in the environment.
+// environ replaces the environment by env.
 func environ(env []string) {
 	os.Clearenv()
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		_ = os.Setenv(name, value) // what cannot be is missed
+		_ = os.Setenv(name, value) // it fails only for names that no environment can hold
 	}
 }
 
-// answer is what somebody is told.
+// answer is the answer to a request.
 type answer struct {
 	code   int
 	reason string // of a check, or of the gateway
 	ready  bool
-	text   string // the body, or the sentence of a check
+	text   string // the body, or the message of a check
 }
 
-// request asks a handler of the program. The answer comes as soon as it is there, which may take time.
+// request sends a request to the API or the gateway. The channel gets the answer when it comes.
 func (p *program) request(gateway bool, method, path, body string) <-chan answer {
 	c := make(chan answer, 1)
 	if p.life == nil {
@@ -182,7 +181,7 @@ func (p *program) request(gateway bool, method, path, body string) <-chan answer
 		host, handler = "http://127.0.0.1:6390", p.life.app.Gateway()
 	}
 	r := httptest.NewRequestWithContext(context.Background(), method, host+path, strings.NewReader(body))
-	if body != "" || method != http.MethodGet { // the API wants it of everything that may change something
+	if body != "" || method != http.MethodGet { // the API refuses a change without it
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("X-OpenStack-Ironic-API-Version", "1."+strconv.Itoa(p.ironic.minor))
@@ -195,7 +194,7 @@ func (p *program) request(gateway bool, method, path, body string) <-chan answer
 	return c
 }
 
-// asked reads the answer to a check.
+// asked returns a as the answer to a check.
 func (a answer) asked() answer {
 	var said struct {
 		Ready           bool
@@ -210,7 +209,7 @@ func (a answer) asked() answer {
 	return a
 }
 
-// wire is the way to Ironic until it is cut.
+// wire is the connection of one process to Ironic, until kill cuts it.
 type wire struct {
 	next http.RoundTripper
 	cut  atomic.Bool

@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 )
 
-// steps are what a line may begin with (testdata/plays/README.md).
+// steps are the steps of the language (testdata/plays/README.md), by the word with which a line begins.
 var steps map[string]func(*stage, *words)
 
 func init() {
@@ -37,10 +37,10 @@ func set(s *stage, w *words) {
 	}
 }
 
-// watched is more than the throttle takes to see a change of its config file.
+// watched is longer than the throttle needs to see a change of its config file.
 const watched = 11 * time.Second
 
-// reload changes a setting in the config file, which has it from the beginning.
+// reload changes a setting that the config file has from the start.
 func reload(s *stage, w *words) {
 	name, value := w.assignment()
 	s.program.file[name] = value
@@ -48,7 +48,7 @@ func reload(s *stage, w *words) {
 	s.pass(s.now() + watched)
 }
 
-// starts is the step start; with words behind -> the start must fail with them.
+// starts is the step start. With words after -> the start must fail, and its error must have them.
 func starts(s *stage, w *words) {
 	switch err := s.start(); {
 	case len(w.expect) == 0:
@@ -70,9 +70,10 @@ func kills(s *stage, _ *words) {
 	check(s.program.kill())
 }
 
-// askKeys are the names in a check of what a play may say in it otherwise.
+// askKeys are the JSON names of the fields of an ask for which plays have shorter ones.
 var askKeys = map[string]string{
-	"state": "bmhState", "errors": "errorCount", "fails": "provisioningFailCount", "group": "conductorGroup", "spec": "specHash",
+	"state": "bmhState", "errors": "errorCount", "fails": "provisioningFailCount",
+	"group": "conductorGroup", "spec": "specHash",
 }
 
 func asks(s *stage, w *words) {
@@ -116,7 +117,7 @@ func puts(s *stage, w *words) {
 func asksAPI(s *stage, w *words)     { s.http(false, w) }
 func asksGateway(s *stage, w *words) { s.http(true, w) }
 
-// http is a request to the API, or to the gateway: a status, and words that the answer has.
+// http sends a request to the API or to the gateway, and compares the status and words of the answer.
 func (s *stage) http(gateway bool, w *words) {
 	method, path := w.word("a method"), w.word("a path")
 	a := s.wait(s.program.request(gateway, method, path, strings.Join(w.rest(), " ")))
@@ -165,7 +166,7 @@ func status(s *stage, w *words) {
 	get(s, w)
 }
 
-// get compares a value in an answer of the API.
+// get compares one value in an answer of the API.
 func get(s *stage, w *words) {
 	url, path := w.word("a path of the API"), w.word("a path in the answer")
 	var v any
@@ -173,7 +174,7 @@ func get(s *stage, w *words) {
 	s.compare(w, path, at(v, path))
 }
 
-// prints is what the command status prints.
+// prints looks for words in what the command status prints.
 func prints(s *stage, w *words) {
 	var c statusview.Content
 	s.read("/v1/status", &c.Status)
@@ -187,7 +188,7 @@ func logged(s *stage, w *words) { s.count(w, "lines of the log", &s.program.log)
 
 func events(s *stage, w *words) { s.count(w, "Events", &s.program.cluster.events) }
 
-// count compares how many lines in a book have all words.
+// count compares how many lines of a book have all words.
 func (s *stage) count(w *words, what string, in *child.LogBook) {
 	if len(w.list) < 3 {
 		wrong("words and a comparison are needed, such as: log level=WARN == 1")

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// words are those of a line that are not read yet.
-type words struct{ list, expect []string } // expect: behind ->
+// words are the words of a line that no step has taken yet.
+type words struct{ list, expect []string } // before and after ->
 
-// word takes the next word.
+// word takes the next word. what names it in the error if the line has ended.
 func (w *words) word(what string) string {
 	if len(w.list) == 0 {
 		wrong("%s is missing", what)
@@ -25,7 +25,7 @@ func (w *words) word(what string) string {
 	return first
 }
 
-// takes reports whether the next word is that one, which it then takes.
+// takes takes the next word if it is that one, and reports whether it is.
 func (w *words) takes(word string) bool {
 	is := len(w.list) > 0 && w.list[0] == word
 	if is {
@@ -34,7 +34,7 @@ func (w *words) takes(word string) bool {
 	return is
 }
 
-// rest takes all that is left of the line.
+// rest takes all words before ->.
 func (w *words) rest() (all []string) {
 	all, w.list = w.list, nil
 	return all
@@ -87,7 +87,8 @@ func (w *words) names() (all []string) {
 	return all
 }
 
-// fields takes the rest of the line as words and key=value, of which the keys are known. A word without value is "true".
+// fields takes the rest of the line as key=value, or key alone, which gets the value "true". known has the possible
+// keys.
 func (w *words) fields(known string) map[string]string {
 	out := map[string]string{}
 	for _, one := range w.rest() {
@@ -103,7 +104,7 @@ func (w *words) fields(known string) map[string]string {
 	return out
 }
 
-// assignment takes NAME=value, where the value goes to the end of the line.
+// assignment takes NAME=value; the value may have several words.
 func (w *words) assignment() (name, value string) {
 	name, value, ok := strings.Cut(strings.Join(w.rest(), " "), "=")
 	if name = strings.TrimSpace(name); !ok || name == "" {
@@ -112,15 +113,15 @@ func (w *words) assignment() (name, value string) {
 	return name, strings.TrimSpace(value)
 }
 
-// tally counts answers.
+// tally counts answers. Each has one word or more, such as its reason; all its words together are its kind.
 type tally struct {
 	all   int
-	count map[string]int
-	heard []string          // the distinct answers, in the order in which they came
-	said  map[string]string // who was answered so first, and the sentence
+	count map[string]int    // answers by word
+	heard []string          // all kinds, in the order in which they came
+	said  map[string]string // who got the first answer of a kind, and its sentence
 }
 
-// add takes an answer by all the words that it counts for. They are its kind together.
+// add counts the answer that who got.
 func (t *tally) add(who, sentence string, words []string) {
 	if t.count == nil {
 		t.count, t.said = map[string]int{}, map[string]string{}
@@ -136,7 +137,8 @@ func (t *tally) add(who, sentence string, words []string) {
 	}
 }
 
-// fault says what is not as expected: any of the words of each, as often as it says behind a colon, or always; "" where all is.
+// fault compares the answers with what is wanted: each element has words with | between them, one of which an answer
+// must have, in all answers or as many as the number after a colon. It returns the first difference; "": none.
 func (t *tally) fault(want []string) string {
 	for _, one := range want {
 		words, times, counted := strings.Cut(one, ":")
@@ -163,7 +165,7 @@ func (t *tally) fault(want []string) string {
 	return ""
 }
 
-// lacks says which of words is not in text, or is and has a ! in front; "" where all is right. A _ is
+// lacks returns which of the words text lacks, or has although a ! stands before the word; "": none. A _ stands for
 // itself or a space.
 func lacks(text string, words []string) string {
 	for _, word := range words {
@@ -175,9 +177,10 @@ func lacks(text string, words []string) string {
 	return ""
 }
 
-// compare fails the step where what is not as the end of the line says, such as >= 58. Strings are compared without quotes too.
+// compare takes a comparison such as >= 58, and fails the step if got does not meet it. A text needs no quotes.
 func (s *stage) compare(w *words, what string, got any) {
-	op, value := w.word("a comparison such as >= 58"), strings.Join(append([]string{w.word("a value")}, w.rest()...), " ")
+	op, first := w.word("a comparison such as >= 58"), w.word("a value")
+	value := strings.Join(append([]string{first}, w.rest()...), " ")
 	raw, err := json.Marshal(got)
 	check(err)
 	text, isText := got.(string)
@@ -202,8 +205,8 @@ func (s *stage) compare(w *words, what string, got any) {
 	}
 }
 
-// at is what is at a path such as slots.total.free. In an array an element is named by its place or by
-// the text of one of its fields; # is the length. nil: there is nothing.
+// at returns the value at a path such as slots.total.free; nil: there is none. The path names an element of an array by
+// its index, or by the text of one of its fields; # is the length.
 func at(v any, path string) any {
 	for _, key := range strings.Split(path, ".") {
 		switch x := v.(type) {
