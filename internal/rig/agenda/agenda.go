@@ -1,4 +1,4 @@
-// Package agenda keeps events in virtual time.
+// Package agenda has the events of virtual time that are still to happen.
 package agenda
 
 import (
@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Agenda is what is still to happen. Events of one moment happen in the order in which they were added.
-// The zero value is empty; one goroutine uses it.
+// Agenda has events in the order of their times. Events of one time stay in the order of their Add. The zero value is
+// empty. An Agenda is for one goroutine.
 type Agenda struct {
 	events queue
 	seq    uint64
 }
 
-// Add lets do happen at a moment.
+// Add adds an event: do, at a time.
 func (a *Agenda) Add(at time.Duration, do func()) {
 	a.seq++
 	heap.Push(&a.events, event{at, a.seq, do})
 }
 
-// Next is the moment of the first event; false when there is none.
+// Next returns the time of the first event, and false if there is none.
 func (a *Agenda) Next() (at time.Duration, ok bool) {
 	if len(a.events) == 0 {
 		return 0, false
@@ -27,17 +27,16 @@ func (a *Agenda) Next() (at time.Duration, ok bool) {
 	return a.events[0].at, true
 }
 
-// Take takes the first event; there must be one.
+// Take removes the first event, which must exist, and returns it.
 func (a *Agenda) Take() (do func()) { return heap.Pop(&a.events).(event).do }
 
-// event is something that happens at a virtual moment.
 type event struct {
 	at  time.Duration
-	seq uint64
+	seq uint64 // of its Add
 	do  func()
 }
 
-// queue is a heap of events.
+// queue implements heap.Interface.
 type queue []event
 
 func (q queue) Len() int { return len(q) }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Span is a closed range of durations from which one is drawn evenly. The zero
-// value draws 0. It is a pflag value: "2m-6m", or "30s" for a fixed one.
+// Span is a closed range of durations. The zero value has only 0. It is a pflag value: "2m-6m", or "30s" for a fixed
+// duration.
 type Span struct{ Min, Max time.Duration }
 
-// String writes the span as Set reads it.
+// String returns the span as Set reads it.
 func (s Span) String() string {
 	if s.Min == s.Max {
 		return s.Min.String()
@@ -18,7 +18,7 @@ func (s Span) String() string {
 	return s.Min.String() + "-" + s.Max.String()
 }
 
-// Type names the kind of value in a command's help.
+// Type implements pflag.Value.
 func (s Span) Type() string { return "span" }
 
 var errSpan = errors.New("must be a duration or a range MIN-MAX, such as 10m-60m")

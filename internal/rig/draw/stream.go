@@ -1,4 +1,4 @@
-// Package draw is how the rig leaves things to chance, and gets the same again from the same seed.
+// Package draw has the random numbers of the rig: the same seed gives the same numbers.
 package draw
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Stream is a small generator (splitmix64). Eight bytes, so every host has one of its own
-// and draws the same whatever the others do.
+// Stream is a generator of random numbers (splitmix64) of eight bytes. Each host has its own, so that it draws the same
+// numbers whatever the other hosts do.
 type Stream uint64
 
 // NewStream returns the n-th stream of a seed.
@@ -28,19 +28,19 @@ func (s *Stream) next() uint64 {
 // Float returns a number in [0, 1).
 func (s *Stream) Float() float64 { return float64(s.next()>>11) / (1 << 53) }
 
-// Chance is true with the probability p.
+// Chance returns true with the probability p.
 func (s *Stream) Chance(p float64) bool { return s.Float() < p }
 
 // Intn returns a number in [0, n).
 func (s *Stream) Intn(n int) int { return int(s.next() % uint64(n)) }
 
-// Span draws evenly.
+// Span draws a duration of sp; all are equally likely.
 func (s *Stream) Span(sp Span) time.Duration {
 	return sp.Min + time.Duration(s.Float()*float64(sp.Max-sp.Min+1))
 }
 
-// Tail draws mostly near the minimum and sometimes far from it, as answers of
-// servers do: the mean is a fifth of the way.
+// Tail draws a duration that is mostly near sp.Min and sometimes far from it, as the times of a server's answers are.
+// The mean is a fifth of the way to sp.Max.
 func (s *Stream) Tail(sp Span) time.Duration {
 	u := s.Float()
 	u *= u

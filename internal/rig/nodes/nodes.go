@@ -1,4 +1,4 @@
-// Package nodes is an Ironic for tests of the decision: nodes that words move, and polls that show them.
+// Package nodes is an Ironic for tests of the decision. Tests move nodes by words, and poll them as the throttle does.
 package nodes
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Ironic has nodes. The host a is the node uuid-a with the name metal3~a, and the host beta/a is beta~a.
+// Ironic has nodes. The node of host a has the UUID uuid-a and the name metal3~a; that of host beta/a the name beta~a.
 type Ironic struct {
 	nodes   map[string]*node // by UUID
-	changed int              // counts what happened to them
-	polled  int              // changed, when a poll was sent last
-	listed  time.Time        // when the lists were read last
+	changed int              // counts the changes of nodes
+	polled  int              // value of changed at the last poll
+	listed  time.Time        // when a poll last read the lists
 }
 
 type node struct {
 	ironic.Node
 	unlisted bool // no list shows it
-	changed  int  // Ironic's, when somebody moved it last
+	changed  int  // value of Ironic.changed after its last change
 }
 
-// View is what a poll needs of whoever keeps the view: see ironic.View.
+// View is the part of ironic.View that a poll asks.
 type View interface {
 	Begin(now time.Time) ironic.Mark
 	Whole(now time.Time) bool
@@ -35,10 +35,10 @@ type View interface {
 // New returns an Ironic without nodes.
 func New() *Ironic { return &Ironic{nodes: map[string]*node{}} }
 
-// UUID is that of the node of a host.
+// UUID returns the UUID of a host's node.
 func UUID(host string) string { return "uuid-" + host }
 
-// Name is that of the node of a host, as BMO names it.
+// Name returns the name of a host's node, as BMO names it.
 func Name(host string) string {
 	if namespace, name, ok := strings.Cut(host, "/"); ok {
 		return namespace + "~" + name
@@ -46,7 +46,7 @@ func Name(host string) string {
 	return "metal3~" + host
 }
 
-// Host is the host of a node of that UUID and name; either may be "".
+// Host returns the host of the node with that UUID and name, of which one may be "".
 func Host(uuid, name string) string {
 	if name == "" {
 		return strings.TrimPrefix(uuid, "uuid-")
@@ -54,7 +54,7 @@ func Host(uuid, name string) string {
 	return strings.Replace(strings.TrimPrefix(name, "metal3~"), "~", "/", 1)
 }
 
-// State is where the node of a host stands.
+// State returns the provision state of a host's node; "": it has none.
 func (x *Ironic) State(host string) ironic.State {
 	if n := x.nodes[UUID(host)]; n != nil {
 		return n.State
@@ -62,8 +62,8 @@ func (x *Ironic) State(host string) ironic.State {
 	return ""
 }
 
-// Move brings the node of a host into a state, with _ for a space; "gone" deletes it. What else changes says options:
-// a new state clears lock, error and agent.
+// Move brings the node of a host into a state, with _ for a space; "gone" deletes the node. A new state clears lock,
+// error and agent. options change more: see edit.
 func (x *Ironic) Move(now time.Time, host, state string, options ...string) error {
 	uuid := UUID(host)
 	n := x.nodes[uuid]
@@ -119,7 +119,7 @@ func (n *node) edit(now time.Time, key, value string) bool {
 
 func spaced(text string) string { return strings.ReplaceAll(text, "_", " ") }
 
-// Poll sends a poll as ironic.Poller does: what has changed since the last one, and all lists once a minute.
+// Poll polls as ironic.Poller does: the nodes that changed since the last poll, and all lists once a minute.
 func (x *Ironic) Poll(now time.Time, view View) ironic.Observation {
 	observed := ironic.Observation{Mark: view.Begin(now), Whole: view.Whole(now)}
 	observed.Listed = observed.Whole || now.Sub(x.listed) >= time.Minute
@@ -139,7 +139,7 @@ func (x *Ironic) Poll(now time.Time, view View) ironic.Observation {
 	return observed
 }
 
-// Fetch sends a fetch of one node, by UUID or name. As with MySQL, upper and lower case are the same in names.
+// Fetch fetches one node, by UUID or name. As with MySQL, upper and lower case are the same in names.
 func (x *Ironic) Fetch(now time.Time, view View, key string) ironic.NodeObservation {
 	answer := ironic.NodeObservation{Key: key, Mark: view.Begin(now)}
 	for _, uuid := range slices.Sorted(maps.Keys(x.nodes)) {

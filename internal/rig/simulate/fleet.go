@@ -19,22 +19,22 @@ type host struct {
 	tenant int
 	uuid   string // of its node
 	group  string
-	broken bool // its first works fail, or it is in the dead rack
-	doomed bool // the scenario's fault has it
-	lost   bool // and lasts
+	broken bool // its first deployments fail, or it is in the dead rack
+	doomed bool // the scenario's fault hits it
+	lost   bool // that fault lasts now
 	draw   draw.Stream
 
 	bmo.Status
 	reconcileErrors int // in a row
 
-	used  bool  // the present slot led to work
-	given int64 // when it was given, by the clock of the window
+	used  bool  // it has worked in its present slot
+	given int64 // when it got that slot, on the clock meter.window
 }
 
-// through tells whether the storm is over for h.
+// through reports whether the storm is over for h.
 func (h *host) through() bool { return h.GaveUp || h.State == api.BMHProvisioned }
 
-// newFleet draws the hosts, in the order in which the operator meets them.
+// newFleet returns the hosts in the order of the operator's first queue.
 func newFleet(o *Options) []host {
 	begin := api.BMHRegistering
 	if o.Work.Max > 0 {
@@ -61,7 +61,7 @@ func newFleet(o *Options) []host {
 	return hosts
 }
 
-// Site makes the hosts of the storm and their Ironic, in which time goes speed times as fast.
+// Site returns the hosts of the storm and their Ironic, in which work takes 1/speed of the time.
 func (o *Options) Site(now time.Time, speed float64) ([]bmo.Host, *fakeironic.World, error) {
 	fleet := newFleet(o)
 	f := ironicOptions(o)
@@ -74,8 +74,7 @@ func (o *Options) Site(now time.Time, speed float64) ([]bmo.Host, *fakeironic.Wo
 	return hosts, world, err
 }
 
-// newWorld makes the Ironic of the storm, with a node for each host, and writes
-// the node's UUID into it.
+// newWorld returns an Ironic with a node for each host, and fills in the hosts' UUIDs.
 func newWorld(o *Options, f fakeironic.Options, hosts []host, now time.Time) (*fakeironic.World, error) {
 	w, err := fakeironic.NewWorld(f, now)
 	if err != nil {
@@ -104,8 +103,7 @@ func newWorld(o *Options, f fakeironic.Options, hosts []host, now time.Time) (*f
 	return w, nil
 }
 
-// ironicOptions is an Ironic with short phases and without limits of its own: only
-// the rule that is tried out limits anything.
+// ironicOptions returns an Ironic with short phases and no limit of its own.
 func ironicOptions(o *Options) fakeironic.Options {
 	span := func(low, high int) fakeironic.Span {
 		return fakeironic.Span{Min: time.Duration(low) * time.Second, Max: time.Duration(high) * time.Second}

@@ -9,9 +9,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 )
 
-// gated is a clock that runs only while its gate is open. Sums over a part of the
-// time are then integrals over such a clock, and nobody has to settle them when the
-// gate moves.
+// gated is a clock that runs only while its gate is open. An integral over such a clock is a sum over a part of the
+// time, and needs no care when the gate moves.
 type gated struct {
 	open         bool
 	total, since int64
@@ -30,7 +29,7 @@ func (g *gated) at(now int64) int64 {
 	return g.total
 }
 
-// integral is the sum of a whole number over a clock.
+// integral sums up a value over a clock.
 type integral struct{ value, sum, last int64 }
 
 func (i *integral) set(value, clock int64) {
@@ -40,37 +39,36 @@ func (i *integral) set(value, clock int64) {
 
 func (i *integral) at(clock int64) int64 { return i.sum + i.value*(clock-i.last) }
 
-// meter adds up what happens, exactly: it hears of every change at its moment.
+// meter measures the storm. It sees each change at its time, so its sums are exact. Times are Unix nanoseconds.
 type meter struct {
 	s     *sim
 	begun int64
-	ended int64 // when the last host was through
+	ended int64 // when the last host was done
 
-	// window is the time of slot use (docs/behaviour.md): from the first moment without a
-	// free slot, while more than limit healthy hosts wait.
-	window, even gated
-	full         bool
-	occupied     integral // over window
-	working      int      // hosts, in truth
+	full     bool     // at some time no slot was free
+	window   gated    // runs when full, while more than Limit healthy hosts wait: the time for which slot use counts
+	even     gated    // runs when full, while each tenant has healthy hosts that wait
+	occupied integral // slots, over window
+	working  int      // hosts at work in the World
 
-	healthyWaiting int // hosts that want to start a work and have not
+	healthyWaiting int // healthy hosts that want to start a work
 	tenants        []tenantMeter
 
-	works           int           // that have begun
-	waited, longest time.Duration // from wanting one to Ironic's yes to it, all together and the longest
+	works           int           // works that Ironic accepted
+	waited, longest time.Duration // the waits before them, in sum and at most
 	healthy         int64         // when the last host that is not broken was provisioned
-	limit           integral      // in force, since the storm began
+	limit           integral      // the limit in force, over the time since the storm began
 
-	fixedAt          int64 // when the fault was repaired
+	fixedAt          int64 // when the scenario's fault was repaired
 	openings, probes int   // of breakers
 
 	series  []point
-	highest int // most that worked since the last point
+	highest int // most hosts at work since the last point
 }
 
-// tenantMeter is what a tenant got.
+// tenantMeter is the part of a tenant.
 type tenantMeter struct {
-	work    integral // over even: while no slot was free and every tenant had healthy hosts waiting
+	work    integral // hosts at work, over even
 	waiting int      // healthy hosts that wait
 }
 
@@ -79,7 +77,7 @@ func (m *meter) begin() {
 	m.follow()
 }
 
-// change brackets a change of h that the counters see.
+// change makes a change of h by f, and counts h as it is after it.
 func (m *meter) change(h *host, f func()) {
 	m.tally(h, -1)
 	f()
@@ -109,7 +107,7 @@ func (m *meter) taken(n int) {
 	m.gates()
 }
 
-// move is a host that begins or ends to work, in truth.
+// move notes that h began or ended to work in the World.
 func (m *meter) move(h *host, works bool) {
 	d := -1
 	if works {
@@ -119,22 +117,22 @@ func (m *meter) move(h *host, works bool) {
 	m.highest = max(m.highest, m.working)
 	t := &m.tenants[h.tenant]
 	t.work.set(t.work.value+int64(d), m.even.at(m.s.now))
-	if m.s.throttle == nil { // without a ledger what works occupies
+	if m.s.throttle == nil { // BMO's rule has no slots: hosts at work count
 		m.taken(m.working)
 	}
 }
 
-// granted is a slot given to h.
+// granted notes that h got a slot.
 func (m *meter) granted(h *host) { h.used, h.given = false, m.window.at(m.s.now) }
 
-// expired is a slot that ended without having been used: it counts 0.
+// expired notes that the slot of h has ended. A slot in which h did not work counts as never occupied.
 func (m *meter) expired(h *host) {
 	if !h.used {
 		m.occupied.sum -= m.window.at(m.s.now) - h.given
 	}
 }
 
-// started is a work of h that Ironic has accepted.
+// started notes that Ironic has accepted a work of h.
 func (m *meter) started(h *host) {
 	h.used = true
 	if h.Waiting() {
@@ -144,7 +142,7 @@ func (m *meter) started(h *host) {
 	}
 }
 
-// through is a host for which the storm is over.
+// through notes that the storm is over for h.
 func (m *meter) through(h *host) {
 	m.ended = m.s.now
 	if !h.broken && !h.GaveUp {
@@ -152,7 +150,7 @@ func (m *meter) through(h *host) {
 	}
 }
 
-// follow looks at the limit in force after a poll, which alone may change it.
+// follow notes the limit in force. Only a poll may change it.
 func (m *meter) follow() {
 	limit := m.s.opt.Limit
 	if m.s.throttle != nil {
@@ -161,28 +159,28 @@ func (m *meter) follow() {
 	m.limit.set(int64(limit), m.s.now)
 }
 
-// point is what a picture shows of a moment.
+// point is what a picture shows at a time.
 type point struct {
-	after          time.Duration // the start of the storm
-	working, limit int           // in force
+	after          time.Duration // since the start of the storm
+	working, limit int
 }
 
 // samplePeriod is the time between two points.
 const samplePeriod = 5 * time.Second
 
-// sample keeps a point.
+// sample adds a point.
 func (m *meter) sample() {
 	m.series = append(m.series, point{time.Duration(m.s.now - m.begun), m.highest, int(m.limit.value)})
 	m.highest = m.working
 	m.s.after(samplePeriod, m.sample)
 }
 
-// seconds rounds to four digits behind the point: more would be noise.
+// seconds returns seconds with four decimal digits.
 func seconds(nanos int64) float64 { return round(time.Duration(nanos).Seconds()) }
 
 func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-// result puts it all into figures.
+// result returns the figures of the storm.
 func (m *meter) result(why string) Result {
 	s := m.s
 	truth := s.world.Truth(s.clock)
@@ -224,9 +222,9 @@ func (m *meter) result(why string) Result {
 	return r
 }
 
-// count counts the hosts that are through, and those of which some work has failed, in truth.
+// count counts hosts by how they ended, and those of which a work failed.
 func (m *meter) count(r *Result) {
-	through := m.healthy > 0 // all hosts that are not broken
+	through := m.healthy > 0 // for all hosts that are not broken the storm is over
 	for i := range m.s.hosts {
 		h := &m.s.hosts[i]
 		switch {
@@ -245,7 +243,7 @@ func (m *meter) count(r *Result) {
 	}
 }
 
-// decided is what the throttle says itself: which limit was in force, and which one it recommends.
+// decided fills in what the throttle says: the limit in force, and the limit that it recommends.
 func (m *meter) decided(r *Result) {
 	s := m.s
 	if s.throttle == nil {

@@ -11,29 +11,28 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// What was measured beside the operator's own waits (docs/dev/reference/bmo.md).
+// How long parts of a reconcile take, as measured (docs/dev/reference/bmo.md).
 var (
-	spanAsk  = draw.Span{Min: 2 * time.Millisecond, Max: 8 * time.Millisecond}   // of the throttle
-	spanPass = draw.Span{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond} // of a reconcile, with Kubernetes
-	spanGet  = draw.Span{Min: 5 * time.Millisecond, Max: 400 * time.Millisecond}
-	spanPut  = draw.Span{Min: 50 * time.Millisecond, Max: 4 * time.Second}
+	spanAsk  = draw.Span{Min: 2 * time.Millisecond, Max: 8 * time.Millisecond}   // an answer of the throttle
+	spanPass = draw.Span{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond} // the requests to Kubernetes
+	spanGet  = draw.Span{Min: 5 * time.Millisecond, Max: 400 * time.Millisecond} // a GET to Ironic
+	spanPut  = draw.Span{Min: 50 * time.Millisecond, Max: 4 * time.Second}       // a PUT to Ironic
 )
 
 const (
-	listBase    = 20 * time.Millisecond // of a full list of nodes
-	listPerNode = 200 * time.Microsecond
-	pageNodes   = 1000 // what BMO's own check sees
+	listBase    = 20 * time.Millisecond  // a list of all nodes takes this,
+	listPerNode = 200 * time.Microsecond // and this for each node
+	pageNodes   = 1000                   // BMO's own check sees only the first page
 )
 
-// operator is the process with the work queue: each host is in the queue, in the
-// hands of one worker, or waits for its time, never two of these.
+// operator is the process with the work queue. A host is in the queue, or a worker has it, or it waits for its time.
 type operator struct {
 	s     *sim
-	idle  int // workers
-	queue []int
+	idle  int   // workers without a host
+	queue []int // indexes of hosts
 }
 
-// begin starts the process with every host in its queue.
+// begin starts the process with all hosts in its queue.
 func (o *operator) begin() {
 	o.idle = o.s.opt.Workers
 	for i := range o.s.hosts {
@@ -41,13 +40,13 @@ func (o *operator) begin() {
 	}
 }
 
-// add gives the host to a worker, or puts it at the end of the queue.
+// add puts host i at the end of the queue.
 func (o *operator) add(i int) {
 	o.queue = append(o.queue, i)
 	o.work()
 }
 
-// work lets idle workers take the next hosts.
+// work gives the next hosts to idle workers.
 func (o *operator) work() {
 	for o.idle > 0 && len(o.queue) > 0 {
 		next := o.queue[0]
@@ -56,7 +55,7 @@ func (o *operator) work() {
 	}
 }
 
-// rest ends a reconcile that took so long; the host does not come back by itself.
+// rest ends a reconcile after took. The host does not come back by itself.
 func (s *sim) rest(took time.Duration) {
 	s.after(took, func() {
 		s.bmo.idle++
@@ -64,21 +63,21 @@ func (s *sim) rest(took time.Duration) {
 	})
 }
 
-// back ends a reconcile that took so long; the host comes back after wait.
+// back ends a reconcile after took. The host comes back after wait.
 func (s *sim) back(took time.Duration, i int, wait time.Duration) {
 	s.rest(took)
 	s.after(took+wait, func() { s.bmo.add(i) })
 }
 
-// again is a reconcile error: the host comes back after a growing time.
+// again ends a reconcile with an error: the host comes back after a time that grows with each error.
 func (s *sim) again(i int) {
 	h := &s.hosts[i]
 	s.back(0, i, bmo.Backoff(h.reconcileErrors))
 	h.reconcileErrors++
 }
 
-// checks tells whether the operator asks before it acts; else its PUTs are the question. The rules of an operator are
-// its own checks, whatever lies between it and Ironic.
+// checks reports whether the operator asks before it acts. Otherwise it sends PUTs, about which the gateway asks. BMO's
+// own rule is always a check.
 func (s *sim) checks() bool { return s.opt.Via == ViaCheck || s.throttle == nil }
 
 // reconcile is one pass of a worker over host i.
@@ -92,7 +91,7 @@ func (s *sim) reconcile(i int) {
 	s.follow(i, s.decide(h, (*bmo.Reconcile).Begin), took)
 }
 
-// decide lets the model of the operator go on with h, and the meter see what that changes.
+// decide lets the model of BMO go on with h, and tells the meter.
 func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step) {
 	r := &bmo.Reconcile{Status: &h.Status, Draw: &h.draw, Now: s.clock}
 	s.meter.change(h, func() { step = goOn(r) })
@@ -103,7 +102,7 @@ func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step
 	return step
 }
 
-// follow takes the steps of a reconcile that took so long already, as far as this moment goes.
+// follow takes the steps of a reconcile, until one takes time. took is how long the reconcile has taken so far.
 func (s *sim) follow(i int, step bmo.Step, took time.Duration) {
 	h := &s.hosts[i]
 	for step.Do == bmo.Ask {
@@ -135,7 +134,7 @@ func (s *sim) follow(i int, step bmo.Step, took time.Duration) {
 	}
 }
 
-// reads counts n requests for single things and draws how long they take.
+// reads counts n GETs, and draws how long they take.
 func (s *sim) reads(h *host, n int) (took time.Duration) {
 	s.requests.all += n
 	for range n {
@@ -144,7 +143,7 @@ func (s *sim) reads(h *host, n int) (took time.Duration) {
 	return took
 }
 
-// check asks the rule; about a host that goes on in its state twice in each reconcile.
+// check asks the rule. BMO asks twice in a reconcile about a host that stays in its state.
 func (s *sim) check(h *host, step bmo.Step) (took time.Duration, yes bool) {
 	took, yes = s.ask(h, step.Op)
 	if !yes || h.Delayed || step.Into != "" {
@@ -169,10 +168,10 @@ func (s *sim) ask(h *host, op api.Op) (took time.Duration, yes bool) {
 	return listBase + listPerNode*time.Duration(min(pageNodes, len(s.hosts))), s.allows(h)
 }
 
-// act goes on with the node as it is now.
+// act goes on with a reconcile that has read the node.
 func (s *sim) act(i int) {
 	h := &s.hosts[i]
-	n, _ := s.world.Node(s.clock, h.uuid) // nodes do not vanish in this world
+	n, _ := s.world.Node(s.clock, h.uuid) // nobody deletes nodes here
 	seen := bmo.Node{State: n.State, Maintenance: n.Maintenance, Inventory: s.world.Inventory(s.clock, h.uuid)}
 	looks := 0
 	step := s.decide(h, func(r *bmo.Reconcile) bmo.Step {
@@ -184,11 +183,11 @@ func (s *sim) act(i int) {
 	s.follow(i, step, s.reads(h, looks))
 }
 
-// send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule. The state changes at once, Ironic's answer
-// takes its time.
+// send sends a PUT to Ironic, or to the gateway, which asks the rule first. The node changes its state at once; the
+// answer takes its time.
 func (s *sim) send(i int, target ironic.Target) {
 	h := &s.hosts[i]
-	var pass *admission.Pass // of the gateway, nil without one
+	var pass *admission.Pass // of the gateway; nil: the PUT does not need one
 	if _, starts := target.Starts(); starts && !s.checks() {
 		s.requests.asks++
 		if pass = s.forward(h, target); pass == nil {
@@ -196,7 +195,7 @@ func (s *sim) send(i int, target ironic.Target) {
 			s.back(took, i, s.decide(h, (*bmo.Reconcile).Busy).In)
 			return
 		}
-		s.requests.all++ // the fetch that a yes needs
+		s.requests.all++ // the gateway fetches the node after a yes
 		pass.Sent(s.clock)
 	}
 	s.after(h.draw.Tail(spanGet), func() {
@@ -206,7 +205,7 @@ func (s *sim) send(i int, target ironic.Target) {
 	})
 }
 
-// answer brings Ironic's answer to the gateway and to the operator.
+// answer passes Ironic's answer to the gateway and the operator.
 func (s *sim) answer(i int, target ironic.Target, pass *admission.Pass, status int) {
 	h := &s.hosts[i]
 	if pass != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// The rules that decide, ours and that of the present BMO, and the ways in which the operator asks.
+// The rules that may decide: the throttle, and that of today's BMO. The ways in which the operator asks.
 const (
 	PolicyThrottle = "throttle"
 	PolicyBMO      = "bmo"
@@ -22,42 +22,38 @@ const (
 	breakerOn, breakerOff = "on", "off"
 )
 
-// Options say which storm is played and who decides. DefaultOptions is the place
-// to start from.
+// Options describe a storm, and say which rule decides. Start from DefaultOptions.
 type Options struct {
-	Hosts   int     // that want to be provisioned
+	Hosts   int     // hosts to provision
 	Limit   int     // slots
 	Failing float64 // share of broken hosts: their first two deployments fail
-	Tenants int     // namespaces; the first has four times the hosts of each other
-	// Sizes are the hosts of each tenant, instead of Hosts and Tenants.
-	Sizes       []int
-	Workers     int // of the operator, as BMO_CONCURRENCY
-	Via, Policy string
-	// LimitMode is api.LimitFixed, or api.LimitAdaptive: the throttle finds the limit, and Limit is the most.
+	Tenants int     // namespaces; the first has four times as many hosts as each other one
+	Sizes   []int   // hosts of each tenant, instead of Hosts and Tenants
+	Workers int     // of the operator, as BMO_CONCURRENCY
+	Via     string  // ViaCheck or ViaGateway
+	Policy  string  // PolicyThrottle or PolicyBMO
+	// LimitMode is api.LimitFixed, or api.LimitAdaptive: the throttle finds the limit, up to Limit.
 	LimitMode string
-	// Duration ends the storm after so much time; 0 is when all hosts are through.
-	Duration time.Duration
-	Seed     uint64
-	// Work is how long a host works, 0 to play its whole life: registered, inspected, cleaned, deployed. Otherwise there
-	// is one deployment of that length.
+	Duration  time.Duration // the storm ends after this; 0: when all hosts are done
+	Seed      uint64
+	// Work is how long the only deployment of each host takes. 0: each host passes its whole life, from registration to
+	// deployment.
 	Work fakeironic.Span
-	// BootCapacity is how many hosts boot at full speed at once: DHCP, TFTP and image server. More share it as BootModel
-	// says. 0 makes it for the limit, NoBootLimit takes it away.
+	// BootCapacity is how many hosts can boot at full speed at once; BootModel says what happens with more. 0 means a
+	// capacity that fits Limit, and NoBootLimit any number of hosts.
 	BootCapacity int
 	BootModel    fakeironic.BootModel
-	Breaker      string // of the throttle: on or off
-	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is repaired, counted from the start; 0:
-	// as is usual for it.
-	Scenario   string
-	FixedAfter time.Duration
+	Breaker      string        // of the throttle: on or off
+	Scenario     string        // what goes wrong with many hosts at once; "": nothing
+	FixedAfter   time.Duration // when that is repaired, from the start of the storm; 0: the scenario's own time
 
-	Record bool // keeps what a picture needs
+	Record bool // keep what a picture needs
 }
 
-// NoBootLimit as a BootCapacity: boots do not disturb each other.
+// NoBootLimit is a BootCapacity with which boots do not disturb each other.
 const NoBootLimit = -1
 
-// DefaultOptions is a storm of some hundred hosts.
+// DefaultOptions returns a storm of some hundred hosts.
 func DefaultOptions() Options {
 	return Options{
 		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8, Via: ViaCheck, Policy: PolicyThrottle, Seed: 1,
@@ -65,13 +61,12 @@ func DefaultOptions() Options {
 	}
 }
 
-// Bounds of a simulation.
 const (
 	maxHosts   = 100_000
 	maxWorkers = 1024
 )
 
-// Validate reports every option that cannot be, each with its flag, its value and the rule.
+// Validate returns all wrong options, each with its flag, its value and the rule.
 func (o *Options) Validate() error {
 	var errs []error
 	must := func(ok bool, flag string, value any, rule string) {
@@ -101,8 +96,10 @@ func (o *Options) Validate() error {
 		word("scenario", o.Scenario, badImage, deadRack)
 	}
 	whole := o.Work == fakeironic.Span{}
-	must(whole || o.Work.Min >= time.Minute && o.Work.Max <= 24*time.Hour, "work", o.Work, "1m to 24h, or 0s for a whole life")
-	must(!o.adaptive() || o.Policy == PolicyThrottle, "limit-mode", "adaptive", "fixed with other policies than throttle")
+	must(whole || o.Work.Min >= time.Minute && o.Work.Max <= 24*time.Hour,
+		"work", o.Work, "1m to 24h, or 0s for a whole life")
+	must(!o.adaptive() || o.Policy == PolicyThrottle,
+		"limit-mode", "adaptive", "fixed with other policies than throttle")
 	sum := 0
 	for _, n := range o.Sizes {
 		must(n >= 1, "tenant-hosts", n, "at least 1 each")
@@ -114,7 +111,7 @@ func (o *Options) Validate() error {
 
 func (o *Options) adaptive() bool { return o.LimitMode == api.LimitAdaptive }
 
-// sizes are the hosts of each tenant.
+// sizes returns how many hosts each tenant has.
 func (o *Options) sizes() []int {
 	if len(o.Sizes) > 0 {
 		return o.Sizes

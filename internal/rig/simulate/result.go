@@ -10,8 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Summary is what any storm came to. Seconds are simulated; what works is the truth inside the fake Ironic, never the
-// throttle's own count.
+// Summary has the figures of any storm. Seconds are of simulated time. Hosts at work are counted inside the fake
+// Ironic, not by the throttle.
 type Summary struct {
 	Policy string `json:"policy"`
 	Via    string `json:"via"`
@@ -21,61 +21,55 @@ type Summary struct {
 	Provisioned int `json:"provisioned"`
 	Failed      int `json:"failed"` // hosts that BMO gave up
 
-	PeakWorking        int     `json:"peakWorking"` // most hosts that worked at once
-	OverLimitSeconds   float64 `json:"overLimitSeconds"`
-	MakespanSeconds    float64 `json:"makespanSeconds"` // until the last host was through, or the end
-	IronicRequests     int     `json:"ironicRequests"`  // of everybody
-	IronicListRequests int     `json:"ironicListRequests"`
+	PeakWorking        int     `json:"peakWorking"`        // most hosts at work at once
+	OverLimitSeconds   float64 `json:"overLimitSeconds"`   // for how long more than Limit hosts worked
+	MakespanSeconds    float64 `json:"makespanSeconds"`    // until the last host was done, or the storm ended
+	IronicRequests     int     `json:"ironicRequests"`     // of the operator, the gateway and the throttle
+	IronicListRequests int     `json:"ironicListRequests"` // those of them that were lists
 }
 
-// Exceeded tells whether more hosts than the limit ever worked at once.
+// Exceeded reports whether more hosts than the limit ever worked at once.
 func (s Summary) Exceeded() bool { return s.PeakWorking > s.Limit }
 
-// Result is what a simulated storm came to.
+// Result has the figures of a simulated storm.
 type Result struct {
 	Summary
 	Seed     uint64 `json:"seed"`
-	Finished bool   `json:"finished"` // all hosts were through
-	// SlotUse is occupied slots / limit, from the first moment in which no slot was free and while more than limit
-	// healthy hosts waited (docs/behaviour.md); 0: they never did. Without a ledger what works occupies, up to the limit.
+	Finished bool   `json:"finished"` // the storm was over for all hosts
+	// SlotUse is the part of the slots that was occupied while more than Limit healthy hosts waited, from the first time
+	// on at which no slot was free; 0: there was no such time. With BMO's rule a host at work occupies a slot.
 	SlotUse float64 `json:"slotUse"`
 
 	// HealthyMakespanSeconds is until the last host that is not broken was provisioned; 0: not all were.
 	HealthyMakespanSeconds float64 `json:"healthyMakespanSeconds"`
-	// Waits are from the moment that a host wants a work to begin to Ironic's yes to its PUT, each work by itself.
+	// A wait is from the time when a host wants to start a work until Ironic accepts its PUT.
 	MeanWaitSeconds    float64 `json:"meanWaitSeconds"`
 	LongestWaitSeconds float64 `json:"longestWaitSeconds"`
-	// JainTenants is Jain's index over the tenants' work from the first moment in which no slot was free, while all of
-	// them had hosts that waited: 1 is even, 1/tenants is all to one.
+	// JainTenants is Jain's index of the tenants' work while all of them had hosts that waited, from the first time on at
+	// which no slot was free: 1 if all worked the same, 1/tenants if only one worked.
 	JainTenants float64 `json:"jainTenants"`
 
-	LimitMode string `json:"limitMode"` // api.LimitFixed or api.LimitAdaptive
-	// LimitMean is the limit in force on average, LimitAtEnd the last one. Limit is the ceiling of both.
-	LimitMean  float64 `json:"limitMean"`
-	LimitAtEnd int     `json:"limitAtEnd"`
-	// RecommendedLimit is what the throttle recommends at the end; 0: there is not enough evidence.
-	RecommendedLimit int `json:"recommendedLimit"`
+	LimitMode        string  `json:"limitMode"`        // api.LimitFixed or api.LimitAdaptive
+	LimitMean        float64 `json:"limitMean"`        // the limit in force, on average
+	LimitAtEnd       int     `json:"limitAtEnd"`       // the limit in force at the end
+	RecommendedLimit int     `json:"recommendedLimit"` // by the throttle, at the end; 0: not enough evidence
 
-	Scenario string `json:"scenario"` // "" for none
-	Breaker  string `json:"breaker"`  // on or off
-	// FailedWorks counts inspections, cleanings and deployments that failed, FailedHosts
-	// the hosts that this happened to.
-	FailedWorks int `json:"failedWorks"`
-	FailedHosts int `json:"failedHosts"`
-	// BreakerOpenings and Probes count for all scopes together.
-	BreakerOpenings int `json:"breakerOpenings"`
-	Probes          int `json:"probes"`
-	// RecoverySeconds is from the repair to the last host provisioned.
-	RecoverySeconds float64 `json:"recoverySeconds"`
+	Scenario        string  `json:"scenario"`        // "": none
+	Breaker         string  `json:"breaker"`         // on or off
+	FailedWorks     int     `json:"failedWorks"`     // inspections, cleanings and deployments
+	FailedHosts     int     `json:"failedHosts"`     // those of which a work failed
+	BreakerOpenings int     `json:"breakerOpenings"` // of all scopes
+	Probes          int     `json:"probes"`          // of all scopes
+	RecoverySeconds float64 `json:"recoverySeconds"` // from the repair until the last host was done
 
-	Asks int `json:"asks"` // of the capacity rule
+	Asks int `json:"asks"` // to the rule
 
-	// Why says why the storm was not played to its end; "" when it was, or when --duration ended it as asked.
+	// Why says why the storm did not finish; "": it did, or --duration ended it.
 	Why    string  `json:"-"`
-	series []point // where Options.Record is set
+	series []point // with Options.Record
 }
 
-// writeTable prints results side by side.
+// writeTable prints a column for each result.
 func writeTable(out io.Writer, results []Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range rows {
@@ -95,13 +89,13 @@ func writeTable(out io.Writer, results []Result) error {
 	return w.Flush()
 }
 
-// row is a line of the table. Where there is nothing to tell of a storm a dash stands, and where of none no line.
+// row is a row of the table. The table shows a dash for nil, and leaves out a row that has nothing else.
 type row struct {
 	name string
-	of   func(r Result) any // nil: nothing
+	of   func(r Result) any
 }
 
-// known is v if ok, else nil.
+// known returns v if ok, else nil.
 func known(ok bool, v any) any {
 	if !ok {
 		return nil
@@ -109,7 +103,7 @@ func known(ok bool, v any) any {
 	return v
 }
 
-// lasts is a time; nil: there was none.
+// lasts returns a time for the table, and nil for 0.
 func lasts(seconds float64) any {
 	return known(seconds > 0, time.Duration(seconds*float64(time.Second)).Round(time.Second))
 }

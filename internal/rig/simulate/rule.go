@@ -15,9 +15,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// allows is the rule of the present BMO: it lists nodes, counts the busy ones of
-// the first page, and lets a host pass while they are fewer than the limit or when
-// it is one of them. It decides and then acts, so its workers overtake each other.
+// allows is the rule of today's BMO: it lists nodes, counts the busy ones of the first page, and lets a host pass if
+// they are fewer than the limit or if it is one of them. Between the list and the PUT other workers do the same.
 func (s *sim) allows(h *host) bool {
 	if s.world.Count(s.clock, pageNodes, bmo.Counted) < s.opt.Limit {
 		return true
@@ -29,7 +28,7 @@ func (s *sim) allows(h *host) bool {
 	return slices.Contains(bmo.Counted, n.State)
 }
 
-// startThrottle starts the real decision, and what polls for it.
+// startThrottle starts the real decision and its poller.
 func (s *sim) startThrottle() error {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = s.opt.Limit, (s.opt.Limit+3)/4
@@ -58,13 +57,14 @@ func (s *sim) startThrottle() error {
 	now := func() time.Time { return s.clock }
 	p := &poller{s: s, draw: draw.NewStream(s.opt.Seed, 0)}
 	p.poll = virtual.Poll{
-		World: s.world, View: s.throttle, Page: ironic.PageOfChanges, Now: now, Clock: now, Request: p.request, Observed: p.observed,
+		World: s.world, View: s.throttle, Page: ironic.PageOfChanges, Now: now, Clock: now,
+		Request: p.request, Observed: p.observed,
 	}
 	s.after(0, p.poll.Begin)
 	return nil
 }
 
-// forward decides on a PUT at the gateway, which fetches the node directly before; nil is a no.
+// forward decides about a PUT as the gateway does, which fetches the node first. nil is a no.
 func (s *sim) forward(h *host, target ironic.Target) *admission.Pass {
 	mark := s.throttle.Begin(s.clock)
 	n, found := s.world.Node(s.clock, h.uuid)
@@ -81,7 +81,7 @@ func question(h *host) api.Ask {
 	}
 }
 
-// count lets the meter see an answer.
+// count tells the meter about an answer.
 func (s *sim) count(h *host, answer api.Answer) {
 	s.meter.taken(answer.Slots.Occupied)
 	if answer.Reason != api.ReasonGranted {
@@ -92,17 +92,18 @@ func (s *sim) count(h *host, answer api.Answer) {
 		return
 	}
 	for _, b := range s.throttle.Breakers(s.clock).Breakers {
-		if b.State == string(breaker.HalfOpen) && (b.Scope == admission.ScopeIronic || b.Scope == admission.ScopeGroup+":"+h.group) {
+		covers := b.Scope == admission.ScopeIronic || b.Scope == admission.ScopeGroup+":"+h.group
+		if covers && b.State == string(breaker.HalfOpen) {
 			s.meter.probes++
 			break
 		}
 	}
 }
 
-// occupied is how many slots are taken.
+// occupied returns how many slots are taken.
 func (s *sim) occupied() int { return s.throttle.Vacancy(s.clock).Slots.Occupied }
 
-// poller polls for the throttle.
+// poller polls Ironic for the throttle.
 type poller struct {
 	s    *sim
 	poll virtual.Poll
@@ -114,12 +115,12 @@ const (
 	pollJitter   = 0.1
 )
 
-// spanPoll is what one request of a poll takes, and pollPerNode each node in it more.
+// One request of a poll takes a time of spanPoll, and pollPerNode for each node in its answer.
 var spanPoll = draw.Span{Min: 5 * time.Millisecond, Max: 30 * time.Millisecond}
 
 const pollPerNode = 100 * time.Microsecond
 
-// request takes the time of one request that shows so many nodes.
+// request is the Request of the Poll.
 func (p *poller) request(s virtual.Stage, nodes int, then func()) {
 	if s == virtual.Read {
 		then()
@@ -136,7 +137,7 @@ func (p *poller) request(s virtual.Stage, nodes int, then func()) {
 
 func (p *poller) observed(ironic.Observation) {
 	d := pollInterval
-	if p.poll.View.Hurries(p.s.clock) { // somebody waits for a slot
+	if p.poll.View.Hurries(p.s.clock) { // a host waits for a slot
 		d /= 10
 	}
 	p.s.after(d+time.Duration((2*p.draw.Float()-1)*pollJitter*float64(d)), p.poll.Begin)

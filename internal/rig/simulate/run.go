@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Run plays one storm. The error is a wrong option, a part that cannot be made, or a ctx that ended;
-// a limit that did not hold is none, see Result.Exceeded.
+// Run plays one storm. The error is a wrong option, a part that could not be made, or that ctx has ended. A limit that
+// did not hold is not an error: see Result.Exceeded.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
@@ -29,18 +29,18 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return s.meter.result(why), nil
 }
 
-// Output is where a comparison speaks to. Results go to Stdout, all else to Stderr.
+// Output is where a comparison prints: results to Stdout, all else to Stderr.
 type Output struct {
 	Stdout, Stderr io.Writer
-	JSON           bool // one JSON object a line, instead of a table
+	JSON           bool // each result is a JSON object on a line, instead of a column of a table
 }
 
-// Run plays all storms, several at a time, and prints what they came to; the grid must be valid. What
-// is printed depends on the options alone.
+// Run plays all storms, several at a time, and prints their results. The grid must be valid. The same options print the
+// same results.
 func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 	if len(g.Limits) > 1 && g.BootCapacity == 0 {
-		fmt.Fprintln(out.Stderr, "without --boot-capacity each limit has a network made for it, so a larger limit always looks better; "+
-			"tell what yours can boot at once, such as --boot-capacity 30")
+		fmt.Fprintln(out.Stderr, "without --boot-capacity each limit has a network made for it, so a larger limit always "+
+			"looks better; tell what yours can boot at once, such as --boot-capacity 30")
 	}
 	storms := g.Storms()
 	results := make([]Result, len(storms))
@@ -80,9 +80,8 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 	return results, nil
 }
 
-// Failed tells whether a comparison ends in a no: the limit did not hold, or a
-// storm did not end. Where the throttle is compared with others it is the one that
-// counts: that they break the limit is what the comparison is for.
+// Failed reports whether the limit did not hold, or a storm did not end. If the throttle is among the policies, only
+// its storms count: the comparison is to show that the others break the limit.
 func Failed(results []Result) bool {
 	ours := func(r Result) bool { return r.Policy == PolicyThrottle }
 	among := slices.ContainsFunc(results, ours)

@@ -10,15 +10,14 @@ import (
 
 // The scenarios: what goes wrong with many hosts at once.
 const (
-	// badImage: until it is repaired, the image is bad: all deployments fail when it has been written. It lasts
-	// through a night: long enough for every host to fail once where nothing stops them.
+	// badImage makes all deployments fail after the image is written, until it is repaired. It lasts through a night, so
+	// that each host fails once if nothing stops it.
 	badImage = "bad-image"
-	// deadRack: half an hour after the start no boot of the first conductor group's hosts comes up any more, until
-	// that is repaired.
+	// deadRack lets no host of the first conductor group boot, from half an hour after the start until it is repaired.
 	deadRack = "dead-rack"
 )
 
-// times are when the fault begins, and when it is repaired.
+// times returns when the fault of the scenario begins, and when it is repaired.
 func (o *Options) times() (begins, fixed time.Duration) {
 	begins, fixed = 0, 10*time.Hour
 	if o.Scenario == deadRack {
@@ -27,10 +26,10 @@ func (o *Options) times() (begins, fixed time.Duration) {
 	return begins, cmp.Or(o.FixedAfter, fixed)
 }
 
-// racks are the conductor groups that the hosts of deadRack are in, in turn.
+// racks is how many conductor groups share the hosts of deadRack.
 const racks = 4
 
-// place puts host i into its conductor group, which has no name where there is but one.
+// place gives host i its conductor group, and says whether the scenario's fault hits it.
 func (o *Options) place(i int, h *host) {
 	h.doomed = o.Scenario == badImage
 	if o.Scenario == deadRack {
@@ -44,7 +43,6 @@ const image = "image-1" // of all hosts
 // failTries is how many deployments of a broken host fail.
 const failTries = 2
 
-// beginFault and endFault are the two ends of a fault that is repaired.
 func (s *sim) beginFault() {
 	defect := fakeironic.Defect{Kind: fakeironic.DefectImage, Part: image}
 	if s.opt.Scenario == deadRack {
@@ -58,7 +56,7 @@ func (s *sim) endFault() {
 	s.setDefects()
 }
 
-// setDefects lets there be these. Meanwhile nobody can wait for a slot of use to a host that they have.
+// setDefects sets the defects of Ironic. While a host has one, it counts as lost: a slot would be of no use to it.
 func (s *sim) setDefects(defects ...fakeironic.Defect) {
 	for i := range s.hosts {
 		if h := &s.hosts[i]; h.doomed {
@@ -68,13 +66,15 @@ func (s *sim) setDefects(defects ...fakeironic.Defect) {
 	s.world.SetDefects(s.clock, defects...)
 }
 
-// overload is what boots share.
+// overload returns how boots disturb each other.
 func (o *Options) overload() fakeironic.Overload {
 	capacity := o.BootCapacity
 	if capacity < 0 {
 		return fakeironic.Overload{Model: o.BootModel}
 	}
-	f := fakeironic.Overload{Model: o.BootModel, BootCapacity: capacity, CollapseAbove: (5*capacity + 3) / 4, CollapseChance: 0.7}
+	f := fakeironic.Overload{
+		Model: o.BootModel, BootCapacity: capacity, CollapseAbove: (5*capacity + 3) / 4, CollapseChance: 0.7,
+	}
 	if capacity == 0 {
 		f.BootCapacity, f.CollapseAbove = (4*o.Limit+4)/5, o.Limit
 	}

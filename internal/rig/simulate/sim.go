@@ -11,15 +11,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
-// epoch is when a simulation is switched on; the storm begins when the throttle
-// has settled.
+// epoch is when a simulation begins. The storm begins when the throttle has settled.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// warmUp is more than the throttle needs to settle. The other rules wait
-// as long, so that all storms begin at the same moment.
+// warmUp is longer than the throttle needs to settle. Storms with another rule wait as long, so that all begin at the
+// same time.
 const warmUp = 90 * time.Second
 
-// patience is the time after which a storm without a Duration is stopped: far more than any needs.
+// patience ends a storm without a Duration: no storm needs nearly as long.
 const patience = 20_000 * time.Hour
 
 // sim is one simulation.
@@ -28,7 +27,7 @@ type sim struct {
 	now    int64 // Unix nanoseconds
 	clock  time.Time
 	agenda agenda.Agenda
-	end    int64 // when the storm ends at the latest; 0: it has not begun
+	end    int64 // when the storm must end; 0: it has not begun
 	world  *fakeironic.World
 	hosts  []host
 	byUUID map[string]int
@@ -38,10 +37,10 @@ type sim struct {
 
 	meter    meter
 	requests requests
-	done     int // hosts that are through
+	done     int // hosts for which the storm is over
 }
 
-// requests are those that the operator, the gateway and the throttle make.
+// requests counts the requests of the operator, the gateway and the throttle.
 type requests struct{ all, lists, asks int }
 
 func newSim(o Options) (*sim, error) {
@@ -67,10 +66,10 @@ func newSim(o Options) (*sim, error) {
 	return s, err
 }
 
-// after lets do happen in d.
+// after lets do happen after d.
 func (s *sim) after(d time.Duration, do func()) { s.agenda.Add(time.Duration(s.now)+d, do) }
 
-// play runs the storm to its end, or until ctx ends; why says what ended it early.
+// play plays the storm to its end, or until ctx ends. why says why the storm did not finish; "": it did.
 func (s *sim) play(ctx context.Context) (why string, err error) {
 	for turn := 0; ; turn++ {
 		if turn&0xfff == 0 && ctx.Err() != nil {
@@ -96,15 +95,14 @@ func (s *sim) play(ctx context.Context) (why string, err error) {
 	}
 }
 
-// advance goes to a moment; the world plays what happens until then, and the
-// meter hears of it at its time.
+// advance goes on to a time. The world plays what happens until then, and the meter sees each event at its own time.
 func (s *sim) advance(at int64) {
 	s.clock = time.Unix(0, at)
 	s.world.Advance(s.clock)
 	s.now = at
 }
 
-// begin lets the storm break loose.
+// begin starts the storm.
 func (s *sim) begin() {
 	s.end = s.now + int64(cmp.Or(s.opt.Duration, patience))
 	s.meter.begin()

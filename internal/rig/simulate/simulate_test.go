@@ -80,7 +80,8 @@ func TestSameFlagsSameBytes(t *testing.T) {
 	}
 }
 
-// TestBMOOvershootsByItsWorkers: it lists, counts and then acts (docs/dev/reference/bmo.md), which comparison and picture show.
+// TestBMOOvershootsByItsWorkers: it lists, counts and then acts (docs/dev/reference/bmo.md), which comparison and
+// picture show.
 func TestBMOOvershootsByItsWorkers(t *testing.T) {
 	plot := filepath.Join(t.TempDir(), "a.svg")
 	results, table := run(t, "--hosts 30 --limit 3,4 --policy throttle,bmo --boot-capacity -1 --failing 0 --plot "+plot, false)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The picture: one panel of a fixed size, its lines named below each other under it.
+// The picture has one panel of a fixed size, and a legend under it.
 const (
 	plotLeft, plotTop     = 50, 30
 	plotWidth, plotHeight = 650, 200
@@ -15,16 +15,16 @@ const (
 	maxLines              = 6
 )
 
-// colours that people who see few colours tell apart too (Okabe and Ito).
+// colours are those of Okabe and Ito, which colour-blind people can tell apart.
 var colours = [maxLines]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 
-// line is a curve of the picture; its values are joined by steps of one bin.
+// line is a curve of the picture, with a value for each bin.
 type line struct {
 	name, colour string
 	values       []int
 }
 
-// curves are the lines of the storms: hosts that work, and the limit where it moves.
+// curves returns a line of working hosts for each storm, and one of the limit for an adaptive one.
 func curves(results []Result) (lines []line, end time.Duration, high int) {
 	for _, r := range results {
 		end = max(end, r.series[len(r.series)-1].after)
@@ -43,7 +43,7 @@ func curves(results []Result) (lines []line, end time.Duration, high int) {
 			for len(working) <= at {
 				working, limit = append(working, p.working), append(limit, p.limit)
 			}
-			working[at], limit[at] = max(working[at], p.working), p.limit // no peak is lost
+			working[at], limit[at] = max(working[at], p.working), p.limit // shows each peak
 			high = max(high, p.working, p.limit)
 		}
 		colour := colours[len(lines)%maxLines]
@@ -55,7 +55,7 @@ func curves(results []Result) (lines []line, end time.Duration, high int) {
 	return lines, end, high
 }
 
-// svg draws the hosts that work over time, a line for each storm.
+// svg draws the curves.
 func svg(results []Result) ([]byte, error) {
 	lines, end, high := curves(results)
 	if len(lines) > maxLines {
@@ -63,7 +63,9 @@ func svg(results []Result) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	height := plotTop + plotHeight + 45 + 15*len(lines)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 %d" font-family="Arial,Helvetica,sans-serif" font-size="11" fill="#1e1e1e">
+	const root = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 %d" ` +
+		`font-family="Arial,Helvetica,sans-serif" font-size="11" fill="#1e1e1e">`
+	fmt.Fprintf(&b, root+`
 <rect width="720" height="%[1]d" fill="#fff"/>
 <text x="%d" y="18" font-size="13">Hosts that work over time: %d hosts, seed %d</text>
 `, height, plotLeft, results[0].Hosts, results[0].Seed)
@@ -78,7 +80,8 @@ func svg(results []Result) ([]byte, error) {
 		fmt.Fprintf(&b, `<path d="M%.1f %dv-%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%.3g</text>`+"\n",
 			x, plotTop+plotHeight, plotHeight, x, plotTop+plotHeight+15, v)
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">hours</text>`+"\n", plotLeft+plotWidth/2, plotTop+plotHeight+30)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">hours</text>`+"\n",
+		plotLeft+plotWidth/2, plotTop+plotHeight+30)
 	for i, l := range lines {
 		at := plotTop + plotHeight + 45 + 15*i
 		fmt.Fprintf(&b, `<path d="M%d %dh20" stroke="%s" stroke-width="2"/><text x="%d" y="%d">%s</text>`+"\n",
@@ -93,7 +96,7 @@ func svg(results []Result) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// roundStep is the smallest of 1, 2 and 5 times a power of ten that is at least v.
+// roundStep returns the smallest number from v on that is 1, 2 or 5 times a power of ten.
 func roundStep(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(max(v, 0.001))))
 	for _, f := range []float64{1, 2, 5} {

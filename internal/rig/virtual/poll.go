@@ -1,4 +1,4 @@
-// Package virtual is what the simulator and the soak share: how the throttle polls an Ironic in virtual time.
+// Package virtual polls an Ironic in virtual time, as the throttle does. The simulator and the soak share it.
 package virtual
 
 import (
@@ -9,53 +9,55 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Stage is what a poll does next.
+// Stage is a part of a poll.
 type Stage uint8
 
 // The stages of a poll, in order.
 const (
-	Newest Stage = iota // the nodes that changed last are asked for
-	List                // a page of those that are due
-	Fetch               // one node is asked for alone
-	Read                // everything is read, and observed next
+	Newest Stage = iota // asks for the nodes that changed last
+	List                // asks for a page of a list; a poll has none of these, or several
+	Fetch               // asks for one node; a poll has none of these, or several
+	Read                // has all answers, and observes them
 )
 
-// Poll does what ironic.Poller does, stage after stage: a mark, the nodes that changed last, where ironic.Resync says so the lists,
-// and the nodes that the view wants fetched. One process has one, and one goroutine uses it.
+// Poll does what ironic.Poller does, stage after stage: it asks for the nodes that changed last, for lists if
+// ironic.Resync wants them, and for the nodes that the view wants. Each process of the throttle has a Poll. It is for
+// one goroutine.
 type Poll struct {
 	World *fakeironic.World
 	View  ironic.View
-	Page  int              // how many of the nodes that changed last
-	Extra bool             // service and hold states are read too
-	Now   func() time.Time // true time
-	Clock func() time.Time // that of the process
-	// Request lets the request of a stage take its time, and then calls then, or Fail. nodes is how many the answer
-	// before had.
+	Page  int              // how many nodes the stage Newest asks for
+	Extra bool             // lists of the service and hold states too
+	Now   func() time.Time // the time of the world
+	Clock func() time.Time // the time of the process, whose clock may be wrong
+	// Request lets the request of a stage take its time, and then calls then, or Fail. nodes is how many nodes the answer
+	// may have; for a List, as many as the page before.
 	Request func(s Stage, nodes int, then func())
-	// Observed hears of a poll that was observed.
+	// Observed gets each observation after the view.
 	Observed func(ironic.Observation)
 
 	resync   ironic.Resync
 	observed ironic.Observation
-	at       map[string]int // index in observed.Nodes
+	at       map[string]int // index in observed.Nodes, by UUID
 	begun    time.Time
-	lists    []ironic.State // still to be read
-	marker   string         // of the next page of the first of them
-	keys     []string       // still to be fetched
+	lists    []ironic.State // lists that the poll has not read yet
+	marker   string         // of the next page of the first list
+	keys     []string       // nodes that the poll has not fetched yet
 }
 
-// Begin begins a poll.
+// Begin starts a poll.
 func (p *Poll) Begin() {
 	if p.at == nil {
 		p.at = map[string]int{}
 	}
 	clear(p.at)
 	p.begun = p.Clock()
-	p.observed = ironic.Observation{Mark: p.View.Begin(p.begun), Nodes: p.observed.Nodes[:0], Fetched: p.observed.Fetched[:0]}
+	nodes, fetched := p.observed.Nodes[:0], p.observed.Fetched[:0] // their memory serves again
+	p.observed = ironic.Observation{Mark: p.View.Begin(p.begun), Nodes: nodes, Fetched: fetched}
 	p.Request(Newest, p.Page, p.newest)
 }
 
-// Fail ends a poll of which a request has failed.
+// Fail ends the poll because a request has failed.
 func (p *Poll) Fail() {
 	p.resync.Failed()
 	p.View.PollFailed(p.Clock(), errAway)
@@ -77,7 +79,7 @@ func (p *Poll) newest() {
 	p.Request(List, 0, p.list)
 }
 
-// show takes nodes: the latest observation of each counts.
+// show adds nodes to the observation. Of a node that came before, the later state counts.
 func (p *Poll) show(nodes []ironic.Node) {
 	for _, n := range nodes {
 		if i, ok := p.at[n.UUID]; ok {
@@ -89,7 +91,7 @@ func (p *Poll) show(nodes []ironic.Node) {
 	}
 }
 
-// list reads a page of a list.
+// list reads the next page of the first list.
 func (p *Poll) list() {
 	nodes, more := p.World.List(p.Now(), fakeironic.Query{State: p.lists[0], Marker: p.marker})
 	p.show(nodes)
@@ -105,13 +107,13 @@ func (p *Poll) list() {
 	p.fetch()
 }
 
-// fetch asks the view which nodes are to be fetched.
+// fetch asks the view which nodes it wants.
 func (p *Poll) fetch() {
 	p.keys = p.View.Fetch(p.Clock(), &p.observed)
 	p.next()
 }
 
-// next fetches the next node, or observes when none is left.
+// next fetches the next node. After the last one it observes.
 func (p *Poll) next() {
 	if len(p.keys) == 0 {
 		p.Request(Read, 0, func() {
