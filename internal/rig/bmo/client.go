@@ -17,8 +17,7 @@ import (
 const (
 	// apiVersion is what BMO asks for in every request.
 	apiVersion = "1.89"
-	// clientTimeout is BMO's IRONIC_CLIENT_TIMEOUT. It is not scaled: it bounds
-	// what the wire takes, not what a host does.
+	// clientTimeout is BMO's IRONIC_CLIENT_TIMEOUT. Speed does not scale it: it bounds a request, not the work of a host.
 	clientTimeout = 30 * time.Second
 )
 
@@ -28,8 +27,7 @@ type Client struct {
 	http *http.Client
 }
 
-// NewClient returns a client of the Ironic at base, which has no slash at its end. With a nil transport it has one of its
-// own.
+// NewClient returns a client of the Ironic at base, which has no slash at its end. A nil transport means a new one.
 func NewClient(base string, transport http.RoundTripper) *Client {
 	if transport == nil {
 		transport = &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second}
@@ -37,10 +35,10 @@ func NewClient(base string, transport http.RoundTripper) *Client {
 	return &Client{base, &http.Client{Transport: transport, Timeout: clientTimeout}}
 }
 
-// errUnreachable: no answer came, so nothing is known.
+// errUnreachable says that no answer came, so nothing is known about the request.
 var errUnreachable = errors.New("ironic cannot be reached")
 
-// statusError is an answer that is no success.
+// statusError is an answer with a status of 300 or more.
 type statusError struct {
 	method, path string
 	status       int
@@ -51,7 +49,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s %s: status %d: %.200s", e.method, e.path, e.status, e.text)
 }
 
-// refused tells whether err is an answer with that status.
+// refused reports whether err is an answer with that status.
 func refused(err error, status int) bool {
 	var e *statusError
 	return errors.As(err, &e) && e.status == status
@@ -64,7 +62,7 @@ type node struct {
 	Maintenance bool         `json:"maintenance"`
 }
 
-// do sends one request and decodes a success into out, unless that is nil.
+// do sends one request. Unless out is nil, it decodes a successful answer into out.
 func (c *Client) do(ctx context.Context, method, path string, body, out any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -102,7 +100,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, out any) err
 
 func nodePath(ident string) string { return "/v1/nodes/" + url.PathEscape(ident) }
 
-// look asks for something that may be missing, and reports whether it is there.
+// look gets something that may not exist, and reports whether it does.
 func (c *Client) look(ctx context.Context, path string, out any) (found bool, err error) {
 	err = c.do(ctx, http.MethodGet, path, nil, out)
 	if refused(err, http.StatusNotFound) {
@@ -111,8 +109,8 @@ func (c *Client) look(ctx context.Context, path string, out any) (found bool, er
 	return err == nil, err
 }
 
-// ready looks at Ironic itself and at its drivers. Whatever goes wrong there, a proxy's 502 as well, is "provisioner is not
-// ready", which is no error of a host.
+// ready asks for Ironic's root and its drivers. Any error, a proxy's 502 too, means "provisioner is not ready", which
+// is no error of a host.
 func (c *Client) ready(ctx context.Context) error {
 	for _, path := range []string{"/v1/", "/v1/drivers"} {
 		if err := c.do(ctx, http.MethodGet, path, nil, nil); err != nil {

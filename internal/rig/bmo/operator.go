@@ -15,55 +15,53 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Options say which operator is played.
+// Options describe an operator.
 type Options struct {
-	Hosts    []Host   // each with a name of its own
-	Workers  int      // BMO_CONCURRENCY: hosts reconciled at once
-	Ironic   *Client  // where the nodes are
-	Capacity Capacity // asked before work starts; nil always says yes
+	Hosts    []Host   // with different names
+	Workers  int      // BMO_CONCURRENCY: hosts that it reconciles at once
+	Ironic   *Client  // has the nodes
+	Capacity Capacity // nil always says yes
 	Speed    float64  // divides all waits; 60 plays a minute in a second
-	Seed     uint64   // decides what is drawn; each host draws from a stream of its own
-	// Act is the part between the yes and the PUT that is spent outside of the requests which are really made: a real
-	// Ironic takes 5 to 400 ms for each of them, and up to 4 s for the PUT (docs/dev/reference/ironic.md).
+	Seed     uint64   // of what hosts draw; each host has a stream of its own
+	// Act is an additional time between the yes and the PUT. A real Ironic takes 5 to 400 ms for each of BMO's reads, and
+	// up to 4 s for the PUT (docs/dev/reference/ironic.md); a fake one answers at once.
 	Act draw.Span
 }
 
-// Capacity is the rule that is asked before a host starts work. It is called by
-// all workers at once. An error is a reconcile error: the host comes back after
-// a growing time.
+// Capacity is the rule that a worker asks before a host starts work. All workers call it at once. An error is a
+// reconcile error: the host comes back after a time that grows with each error.
 type Capacity func(ctx context.Context, ask api.Ask) (bool, error)
 
-// Host is one BareMetalHost, on which an image is wanted.
+// Host is a BareMetalHost with an image.
 type Host struct{ Namespace, Name string }
 
-// Key is what Ironic calls the host: namespace~name.
+// Key returns the name of the host's node in Ironic, namespace~name.
 func (h Host) Key() string { return h.Namespace + "~" + h.Name }
 
-// HostStatus is a host and how far it is.
+// HostStatus is a host with its status.
 type HostStatus struct {
 	Host
 	Status
-	NodeUUID string // empty until Ironic knows it
+	NodeUUID string // "" until Ironic has the node
 }
 
-// Operator is the fake BMO with its BareMetalHosts. All methods are safe for
-// concurrent use.
+// Operator is a fake BMO with its BareMetalHosts. All methods are safe for concurrent use.
 type Operator struct {
 	opt   Options
-	looks singleflight.Group // at Ironic
-	until time.Time          // so long Ironic is taken for ready; within looks alone
+	looks singleflight.Group // one look at Ironic serves all workers
+	until time.Time          // until then Ironic counts as ready; only looks uses it
 
-	mu    sync.Mutex // guards all below, but draw
+	mu    sync.Mutex // guards hosts, except their draw
 	hosts []object
 }
 
-// object is a BareMetalHost in the API server: one worker at a time writes its status.
+// object is a BareMetalHost in the API server. One worker at a time writes its status.
 type object struct {
 	HostStatus
-	draw draw.Stream // only the worker that has the host draws
+	draw draw.Stream // only the worker that has the host uses it
 }
 
-// New returns an operator that does nothing until Run.
+// New returns an operator that does nothing before Run.
 func New(o Options) *Operator {
 	op := &Operator{opt: o}
 	for i, h := range o.Hosts {
@@ -73,12 +71,10 @@ func New(o Options) *Operator {
 	return op
 }
 
-// queue is what controller-runtime gives BMO: a host is in it at most once, and no host is ever reconciled twice at
-// the same time.
+// queue is the queue of controller-runtime: a host is in it at most once, and only one worker has a host.
 type queue = workqueue.TypedRateLimitingInterface[int]
 
-// Run reconciles until ctx ends. All its goroutines have ended when it returns. It must not run twice at the same
-// time.
+// Run reconciles until ctx ends, and returns when all its goroutines have ended. Do not call it twice at the same time.
 func (o *Operator) Run(ctx context.Context) error {
 	q := workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[int](o.scaled(backoffBase), o.scaled(backoffMax)))
@@ -104,7 +100,7 @@ func (o *Operator) Run(ctx context.Context) error {
 	return nil
 }
 
-// handle reconciles one host and says when it comes back.
+// handle reconciles host i, and puts it back into the queue.
 func (o *Operator) handle(ctx context.Context, q queue, i int) {
 	obj := &o.hosts[i]
 	o.mu.Lock()
@@ -117,7 +113,7 @@ func (o *Operator) handle(ctx context.Context, q queue, i int) {
 		then, err = r.run(ctx)
 	}
 	if ctx.Err() != nil {
-		return // killed: nothing of it is written
+		return // the process was killed: it writes no status
 	}
 	o.mu.Lock()
 	obj.Status, obj.NodeUUID = r.host.Status, r.host.NodeUUID
@@ -135,8 +131,8 @@ func (o *Operator) handle(ctx context.Context, q queue, i int) {
 	}
 }
 
-// ready is what stands before every reconcile: BMO looks whether Ironic answers at all and has drivers, one worker for
-// all, and believes that for a while.
+// ready is what BMO does before each reconcile: it looks whether Ironic answers and has drivers, and believes for a
+// while that it is ready.
 func (o *Operator) ready(ctx context.Context) error {
 	_, err, _ := o.looks.Do("", func() (any, error) {
 		now := time.Now()
@@ -167,14 +163,14 @@ func (o *Operator) Hosts() []HostStatus {
 	return out
 }
 
-// pass is a reconcile over HTTP, on a copy of the host.
+// pass is a reconcile over HTTP, of a copy of the host.
 type pass struct {
 	Reconcile
 	o    *Operator
-	host HostStatus // Reconcile decides on the Status in it
+	host HostStatus // Reconcile has a pointer to its Status
 }
 
-// run takes the steps of the pass until it ends.
+// run takes the steps of the pass to its end.
 func (r *pass) run(ctx context.Context) (step Step, err error) {
 	r.Now = time.Now()
 	for step = r.Begin(); err == nil; r.Now = time.Now() {
@@ -192,7 +188,7 @@ func (r *pass) run(ctx context.Context) (step Step, err error) {
 	return step, err
 }
 
-// ask asks the capacity rule, with the state that the host is in.
+// ask asks the capacity rule.
 func (r *pass) ask(ctx context.Context, s Step) (Step, error) {
 	if r.o.opt.Capacity == nil {
 		return r.Answered(s, true), nil
@@ -207,8 +203,8 @@ func (r *pass) ask(ctx context.Context, s Step) (Step, error) {
 	return r.Answered(s, yes), nil
 }
 
-// read makes the looks that come before every action: the node, its ports, its
-// firmware, and what the action needs. A node that is missing at the registration is made.
+// read reads what BMO reads before each action: the node, its ports, its firmware, and what the action needs. At the
+// registration it makes a missing node.
 func (r *pass) read(ctx context.Context) (Step, error) {
 	c, ident, registers := r.o.opt.Ironic, r.host.NodeUUID, r.State == api.BMHRegistering
 	if registers {
@@ -216,7 +212,7 @@ func (r *pass) read(ctx context.Context) (Step, error) {
 	}
 	var n node
 	found, err := c.look(ctx, nodePath(ident), &n)
-	if err == nil && !found { // it is missing at the registration alone
+	if err == nil && !found { // only at the registration can it be missing
 		err = c.do(ctx, http.MethodPost, "/v1/nodes", map[string]any{"name": ident, "driver": "fake-hardware"}, &n)
 	}
 	if err != nil {
@@ -241,7 +237,7 @@ func (r *pass) read(ctx context.Context) (Step, error) {
 	return r.Seen(seen), nil
 }
 
-// put sends a PUT. What is neither a success nor a 409 is a reconcile error.
+// put sends a PUT. A status that is neither a success nor a 409 is a reconcile error.
 func (r *pass) put(ctx context.Context, s Step) (Step, error) {
 	c, uuid := r.o.opt.Ironic, r.host.NodeUUID
 	if s.EndMaintenance {
@@ -264,9 +260,9 @@ func (r *pass) put(ctx context.Context, s Step) (Step, error) {
 	return r.Accepted(s.Target), nil
 }
 
-// sleep waits for d unless ctx ends first. No wait needs no timer: goroutines of one synctest bubble
-// whose timers are over at once run them side by side with one context of the race detector,
-// which then ends the process (Go 1.26: "ThreadSanitizer: CHECK failed", or SIGSEGV in maybeRunChan).
+// sleep waits for d, unless ctx ends first. For 0 it starts no timer: in a synctest bubble, goroutines whose timers
+// fire at once share one context of the race detector, which then crashes (Go 1.26: "ThreadSanitizer: CHECK failed", or
+// SIGSEGV in maybeRunChan).
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -7,14 +7,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Node is what the operator looks at.
+// Node is what BMO sees of a node.
 type Node struct {
 	State       ironic.State
 	Maintenance bool
-	Inventory   bool // it was inspected
+	Inventory   bool // an inspection has succeeded
 }
 
-// Looks names the part of the node that is read as well, before Seen; "" is none.
+// Looks returns the part of the node that BMO reads too before Seen; "": none.
 func (r *Reconcile) Looks(n Node) string {
 	switch {
 	case r.State == api.BMHInspecting && (n.State == ironic.Manageable || n.State == ironic.InspectFailed && r.failed):
@@ -25,7 +25,7 @@ func (r *Reconcile) Looks(n Node) string {
 	return ""
 }
 
-// Seen goes on with the node as it is now.
+// Seen goes on after a Read.
 func (r *Reconcile) Seen(n Node) Step {
 	switch r.State {
 	case api.BMHInspecting:
@@ -38,14 +38,14 @@ func (r *Reconcile) Seen(n Node) Step {
 	return r.register(n)
 }
 
-// register brings the node to where work can start.
+// register brings the node into a state from which work can start.
 func (r *Reconcile) register(n Node) Step {
 	switch n.State {
 	case ironic.Enroll:
 		return r.put(ironic.TargetManage)
 	case ironic.Verifying:
 		return r.poll()
-	case ironic.Active: // its image is there already
+	case ironic.Active: // it has its image already
 		return r.enter(api.BMHProvisioned)
 	}
 	return r.enter(api.BMHInspecting)
@@ -68,8 +68,8 @@ func (r *Reconcile) inspect(n Node) Step {
 	return r.poll()
 }
 
-// provision makes a manageable node available first; then it waits for the next
-// poll, and another host may take the slot meanwhile.
+// provision makes a manageable node available first. Then the host waits for its next poll; another host may take the
+// slot meanwhile.
 func (r *Reconcile) provision(n Node) Step {
 	switch n.State {
 	case ironic.Active:
@@ -87,11 +87,11 @@ func (r *Reconcile) provision(n Node) Step {
 	return r.watch(n.State)
 }
 
-// maxRetries is the ProvisioningFailCount at which a host is given up (--max-provisioning-retries).
+// maxRetries is the ProvisioningFailCount at which BMO gives a host up (--max-provisioning-retries).
 const maxRetries = 5
 
-// provisionFailed counts the failure once; after its back-off the host is
-// deprovisioned and so tried again, until it has failed too often.
+// provisionFailed counts the failure once. After its back-off BMO deprovisions the host and tries it again, until it
+// has failed too often.
 func (r *Reconcile) provisionFailed() Step {
 	if r.failed {
 		return r.enter(api.BMHDeprovisioning)
@@ -105,8 +105,7 @@ func (r *Reconcile) provisionFailed() Step {
 	return step
 }
 
-// cleanFailed waits, ends the maintenance that Ironic sets then, and goes back
-// to manageable.
+// cleanFailed waits, ends the maintenance that Ironic has set, and brings the node back to manageable.
 func (r *Reconcile) cleanFailed(n Node) Step {
 	if !r.failed {
 		return r.fail()

@@ -7,36 +7,31 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Status is the status of one BareMetalHost. It outlives the operator's process.
+// Status is the status of a BareMetalHost. It outlives the process of the operator.
 type Status struct {
-	State api.BMHState
-	// Delayed is operationalStatus delayed: the last ask was answered no.
-	Delayed bool
-	// GaveUp: failed too often and is not tried again.
-	GaveUp bool
-	// ErrorCount goes back to 0 with each work that goes well, ProvisioningFailCount with none.
+	State   api.BMHState
+	Delayed bool // operationalStatus delayed: the last ask got a no
+	GaveUp  bool // it has failed too often: BMO does not try it again
+	// A success sets ErrorCount to 0, and does not change ProvisioningFailCount.
 	ErrorCount, ProvisioningFailCount int
-	// WaitingSince is when it began to wait for its next work to be started;
-	// zero when it does not wait.
-	WaitingSince time.Time
+	WaitingSince                      time.Time // when it began to wait for its next work; zero: it does not wait
 
-	working bool // the PUT of this state was accepted
-	failed  bool // this state has failed and waits out its back-off
+	working bool // Ironic accepted the PUT of this state
+	failed  bool // this state has failed, and its back-off lasts or has ended
 }
 
-// Waiting tells whether the host wants to start work and has not.
+// Waiting reports whether the host wants to start work.
 func (s *Status) Waiting() bool { return !s.WaitingSince.IsZero() }
 
-// Failures is how often the host has failed, as the throttle counts it.
+// Failures returns how often the host has failed, as the throttle counts.
 func (s *Status) Failures() int { return max(s.ErrorCount, s.ProvisioningFailCount) }
 
-// gated are the states in which every reconcile asks.
+// gated reports whether BMO asks the capacity rule in state s.
 func gated(s api.BMHState) bool {
 	return s == api.BMHInspecting || s == api.BMHProvisioning || s == api.BMHDeprovisioning
 }
 
-// Counted are the states of a node that the operator's own check counts: three of the
-// ten busy ones are missing.
+// Counted are the states of nodes that BMO's own rule counts: it misses three of the ten busy ones.
 var Counted = []ironic.State{
 	ironic.Cleaning, ironic.CleanWait, ironic.Inspecting, ironic.InspectWait,
 	ironic.Deploying, ironic.DeployWait, ironic.Deleting,

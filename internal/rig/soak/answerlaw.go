@@ -9,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// answered looks at an answer that a replica has given to h.
+// answered checks the laws about an answer that r has just given to h.
 func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 	w.Tally[string(a.Reason)]++
 	w.tellf("host %d asks replica %d for %s (%s, planned %v): %s %d of %d: %.150s",
@@ -33,27 +33,27 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 	w.wordsLaw(h, a)
 }
 
-// wordsLaw: an answer says what it means.
+// wordsLaw: an answer does not contradict itself.
 func (w *world) wordsLaw(h *host, a api.Answer) {
 	switch {
 	case a.Ready != a.Reason.Yes():
-		w.failf("host %d is told %s, and yes is %v", h.n, a.Reason, a.Ready)
+		w.failf("host %d gets the reason %s, with ready %v", h.n, a.Reason, a.Ready)
 	case !a.Ready && (a.Message == "" || a.RetryAfterSeconds <= 0):
-		w.failf("host %d is told %s without words, or not when to ask again", h.n, a.Reason)
+		w.failf("host %d gets %s without a message, or without a time to ask again", h.n, a.Reason)
 	case a.Reason == api.ReasonFull && a.Slots.Free > 0:
-		w.failf("host %d is told %s, and %d slots are free", h.n, a.Reason, a.Slots.Free)
+		w.failf("host %d gets %s, and %d slots are free", h.n, a.Reason, a.Slots.Free)
 	}
 }
 
-// hold is what a leader has said of a failed host: it is left alone until then.
+// hold is a hold that a leader has announced.
 type hold struct {
 	kind  holdoff.Kind
-	until time.Duration // by the true time
-	by    string        // identity of the process that leads
-	saved bool          // the leader takes it for saved: no crash may lose it
+	until time.Duration // in true time
+	by    string        // identity of the leader
+	saved bool          // the leader believes that it is saved, so no crash may lose it
 }
 
-// failed hears which hosts have failed.
+// failed is Config.NotifyFailures: it gets the hosts that have failed.
 func (r *replica) failed(notices []admission.FailureNotice) {
 	w := r.world
 	for _, n := range notices {
@@ -61,9 +61,10 @@ func (r *replica) failed(notices []admission.FailureNotice) {
 			if n.Kind != admission.HostFailed || h.uuid != n.Hold.NodeUUID {
 				continue
 			}
-			w.tellf("replica %d: host %d has failed, %s, held %v for %.0fs", r.n, h.n, n.Hold.State, n.Hold.Held, n.Hold.RemainingSeconds)
+			w.tellf("replica %d: host %d has failed, %s, held %v for %.0fs",
+				r.n, h.n, n.Hold.State, n.Hold.Held, n.Hold.RemainingSeconds)
 			h.hold = nil
-			// A late poll may show a failure that success has ended since.
+			// A late poll may show an old failure: the host may have succeeded since.
 			if node, _ := w.node(h.uuid); n.Hold.Held && node.State.Failed() {
 				w.Tally["holds"]++
 				h.hold = &hold{kind: holdoff.Kind(n.Hold.Kind), until: w.at + n.Hold.Until.Sub(r.clock()), by: r.identity}
@@ -72,7 +73,7 @@ func (r *replica) failed(notices []admission.FailureNotice) {
 	}
 }
 
-// told are the holds that this process has said, which its next save keeps.
+// told returns the holds that this process has announced, and saves next.
 func (r *replica) told() (all []*hold) {
 	for _, h := range r.world.hosts {
 		if h.hold != nil && h.hold.by == r.identity {
@@ -82,25 +83,25 @@ func (r *replica) told() (all []*hold) {
 	return all
 }
 
-// kinds are the failures that success of a work ends.
+// kinds maps work to the kind of failure that its success ends.
 var kinds = map[ironic.Target]holdoff.Kind{
 	ironic.TargetInspect: holdoff.Inspection, ironic.TargetClean: holdoff.Cleaning, ironic.TargetProvide: holdoff.Cleaning,
 	ironic.TargetDeleted: holdoff.Cleaning,
 }
 
-// repaired forgets a hold that success ends.
+// repaired forgets the hold of h if work that has ended in state s ends it.
 func (h *host) repaired(did ironic.Target, s ironic.State) {
 	if h.hold != nil && !s.Failed() && (kinds[did] == h.hold.kind || s == ironic.Active) {
 		h.hold = nil
 	}
 }
 
-// holdLaw: a host that is held gets no slot to begin again, by any leader.
+// holdLaw: a held host gets no slot for its next try, from any leader.
 func (w *world) holdLaw(h *host, q api.Ask, n ironic.Node) {
 	if h.hold == nil || q.Op != api.OpInspect && q.Op != api.OpPrepare && q.Op != api.OpProvision {
 		return
 	}
-	// So that BMO sees the failure; somebody else may have started the node again since the last poll.
+	// BMO still has to see the failure, or foreign work has started the node since the last poll.
 	if q.BMHState == api.BMHProvisioning && (n.State == ironic.DeployFailed || n.State.Busy()) {
 		return
 	}

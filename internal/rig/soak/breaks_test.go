@@ -1,9 +1,9 @@
 package soak
 
-// breaks are edits each of which takes one thing away that the product promises, and that the histories show. What two rules hold
-// each for itself, or what hosts meet once in thousands of histories, is held by tables and laws beside the code: a failed host's
-// slot, a node that is made again under its name, two records of one host, nodes that stand still, who is silent,
-// an observation that comes after a newer one.
+// breaks are edits each of which takes one thing away that the product promises, and that the histories show. What two
+// rules hold each for itself, or what hosts meet once in thousands of histories, is held by tables and laws beside the
+// code: a failed host's slot, a node that is made again under its name, two records of one host, nodes that stand
+// still, who is silent, an observation that comes after a newer one.
 var breaks = []struct{ what, file, old, new string }{
 	{
 		"one slot more than the limit is given", "pkg/slots/pool.go",

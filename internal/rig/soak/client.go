@@ -11,14 +11,14 @@ import (
 
 var bmhStates = map[api.Op]api.BMHState{
 	api.OpInspect: api.BMHInspecting, api.OpPrepare: api.BMHPreparing, api.OpDeprovision: api.BMHDeprovisioning,
-	api.OpProvision: api.BMHAvailable, // it is provided first, before BMO calls it provisioning
+	api.OpProvision: api.BMHAvailable, // until its node is available, BMO does not call it provisioning
 }
 
-// question is what its controller knows of h.
+// question returns the ask of h's controller.
 func (w *world) question(h *host) api.Ask {
 	a := api.Ask{
-		Namespace: h.namespace, Name: h.name, Op: h.op(), NodeUUID: h.uuid, Planned: h.planned, BMHState: bmhStates[h.op()],
-		ErrorCount: h.errors, ConductorGroup: h.group, VirtualMedia: h.virtual,
+		Namespace: h.namespace, Name: h.name, Op: h.op(), NodeUUID: h.uuid, BMHState: bmhStates[h.op()],
+		Planned: h.planned, ErrorCount: h.errors, ConductorGroup: h.group, VirtualMedia: h.virtual,
 	}
 	if w.wrong(bareNames, .4) {
 		a.NodeUUID = ""
@@ -32,7 +32,7 @@ func (w *world) question(h *host) api.Ask {
 	return a
 }
 
-// where is the replica that a request goes to: mostly the one that leads.
+// where draws the replica that gets a request: mostly the leader.
 func (w *world) where() *replica {
 	if r := w.leader(); r != nil && w.chance(.93) {
 		return r
@@ -40,10 +40,10 @@ func (w *world) where() *replica {
 	return w.replicas[w.IntN(len(w.replicas))]
 }
 
-// clientPatience is after which an asker takes no answer for a no.
+// clientPatience is how long a client waits for an answer. Then it takes none for a no.
 const clientPatience = 2 * time.Second
 
-// ask is one check of h, and what follows from it.
+// ask sends a check of h, and acts on the answer.
 func (w *world) ask(h *host) {
 	r, q, life, sent := w.where(), w.question(h), h.life, w.at
 	answered := false
@@ -88,7 +88,7 @@ func (w *world) ask(h *host) {
 	w.after(clientPatience+time.Millisecond, func() { back(w.between(time.Second, 20*time.Second)) })
 }
 
-// travel is how long a message is on its way.
+// travel draws how long a message is on its way.
 func (w *world) travel() time.Duration {
 	if w.chance(.05) {
 		return w.between(0, 900*time.Millisecond)
@@ -96,26 +96,26 @@ func (w *world) travel() time.Duration {
 	return w.between(0, 5*time.Millisecond)
 }
 
-// yes is one that a host was given.
+// yes is a yes that a host got.
 type yes struct {
 	at      time.Duration
-	process string // identity of the one that gave it
+	process string // identity of the process that gave it
 	op      api.Op
 	reason  api.Reason
-	atWork  bool // it was given while the host was at work
+	atWork  bool // the host was at work then
 }
 
-// act starts the work that a yes was for, within the times that the limit allows. A yes that was given to a host at work is
-// for that work: after it has failed the host asks again.
+// act starts the work for which the host got a yes, within the time for which a yes holds. A yes to a host at work is
+// for that work: if it fails, the host asks again.
 func (w *world) act(h *host, r *replica, y yes) {
 	settle, bound := w.cfg.Slots.Settle, shortLinger
 	flow, terms, life := h.flow, w.lease.terms, h.life
 	if y.reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
-		bound = shortTTL // a new host, or one that nothing has happened to
+		bound = shortTTL // nothing has happened to the host lately that the throttle may have missed
 	}
 	lag := w.between(0, 3*time.Second)
 	switch {
-	case w.chance(.05) && !w.quiet: // it never acts
+	case w.chance(.05) && !w.quiet: // it never uses the yes
 		h.waits--
 		w.drive(h, w.between(time.Second, 5*time.Minute))
 		return
@@ -134,9 +134,9 @@ func (w *world) act(h *host, r *replica, y yes) {
 		over := r.identity != y.process || w.lease.terms != terms
 		switch {
 		case h.op() != y.op || !w.reaches(), over && since >= settle, h.flow != flow && since >= shortLinger, since >= bound:
-			return // it looks again
+			return // too late: it reconciles again
 		}
-		if h.uuid == "" { // its first node is made when it may start
+		if h.uuid == "" { // its first node is made after a yes
 			w.create(h, ironic.Manageable)
 		}
 		n, found := w.node(h.uuid)
@@ -144,8 +144,7 @@ func (w *world) act(h *host, r *replica, y yes) {
 			return
 		}
 		w.look(h, n)
-		// Work of before that has ended well has used the yes up, also if others have started it; of work that has failed the
-		// yes was for no other.
+		// A yes at work is spent with that work: if it has succeeded, also for others, or has failed.
 		spent := n.State.Failed() || slices.Contains(courses[y.op].goal, n.State)
 		if target, ok := h.next(n.State); ok && !h.reached(n.State) && !(y.atWork && spent) {
 			h.reason = y.reason
@@ -154,7 +153,7 @@ func (w *world) act(h *host, r *replica, y yes) {
 	})
 }
 
-// put is the moment in which Ironic takes a PUT.
+// put lets Ironic take a PUT now. lawful: a yes covers it.
 func (w *world) put(h *host, uuid string, target ironic.Target, lawful bool) int {
 	n, found := w.node(uuid)
 	if !found {
@@ -172,7 +171,7 @@ func (w *world) put(h *host, uuid string, target ironic.Target, lawful bool) int
 	return status
 }
 
-// send is a PUT of h's controller through the gateway, which may come twice.
+// send sends a PUT of h's controller through the gateway, perhaps twice.
 func (w *world) send(h *host) {
 	n, found := w.node(h.uuid)
 	target, ok := h.next(n.State)
@@ -192,7 +191,7 @@ func (w *world) send(h *host) {
 	w.drive(h, w.between(3*time.Second, 25*time.Second))
 }
 
-// through is one PUT in the gateway of one replica: the node is fetched before the decision, or with the slot
+// through is a PUT in the gateway of a replica, which fetches the node before the decision, or after it with the slot
 // in hand.
 func (w *world) through(h *host, target ironic.Target) {
 	r, uuid := w.where(), h.uuid
@@ -214,7 +213,7 @@ func (w *world) through(h *host, target ironic.Target) {
 			if h.life == life {
 				h.waits--
 			}
-			life = -1 // once
+			life = -1 // a second call does nothing
 		}, act: func() int {
 			if h.uuid != uuid {
 				return 404
@@ -222,7 +221,7 @@ func (w *world) through(h *host, target ironic.Target) {
 			h.reason = a.Reason
 			return w.put(h, uuid, target, true)
 		}}
-		// What the process that is dead by then would do never happens.
+		// If the process dies, nothing else ends the wait.
 		w.after(time.Minute, func() { f.end() })
 		r.after(w.hurry(10*time.Second), func() {
 			if known && !r.fetch(uuid) && a.Reason == api.ReasonGranted {
@@ -235,14 +234,14 @@ func (w *world) through(h *host, target ironic.Target) {
 	})
 }
 
-// flight is a PUT that has a slot.
+// flight is a PUT with a slot.
 type flight struct {
 	w    *world
 	r    *replica
 	pass *admission.Pass
 	came time.Time
-	end  func()     // its client waits no more
-	act  func() int // what Ironic does with it
+	end  func()     // ends the wait of the client
+	act  func() int // lets Ironic take it
 }
 
 // depart sends the first byte, if this process still leads.
@@ -266,7 +265,7 @@ func (f *flight) depart() {
 	})
 }
 
-// breaks loses the connection: what was sent may take effect before that, or up to the settling time after it.
+// breaks breaks the connection. Ironic may take the PUT before that, within the settling time after it, or never.
 func (f *flight) breaks() {
 	w, r := f.w, f.r
 	broke := w.hurry(15 * time.Second)
@@ -283,7 +282,7 @@ func (f *flight) breaks() {
 	w.after(broke, f.end)
 }
 
-// hurry is mostly short and sometimes almost longest.
+// hurry draws a time that is mostly short and sometimes up to longest.
 func (w *world) hurry(longest time.Duration) time.Duration {
 	if w.style.has(torn) && !w.quiet && w.chance(.1) {
 		return w.between(0, longest)
@@ -291,7 +290,7 @@ func (w *world) hurry(longest time.Duration) time.Duration {
 	return w.between(0, 200*time.Millisecond)
 }
 
-// fetch reads one node as the gateway does, and reports whether it is there.
+// fetch fetches a node as the gateway does, and reports whether it exists.
 func (r *replica) fetch(uuid string) bool {
 	mark := r.c.Begin(r.clock())
 	if r.cutFromIronic() {

@@ -7,11 +7,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 )
 
-// patience is how long a host may wait for its end once nothing goes wrong any more: holds of 15 minutes,
-// breakers that probe, and a limit of 1, all one after the other.
+// patience is how long hosts may need for the rest of their scripts once nothing goes wrong any more. Holds of 15
+// minutes, breakers with their probes and a limit of 1 add up.
 const patience = 8 * time.Hour
 
-// drain ends all faults, lets every host come to its end, and then looks for what nobody gives back.
+// drain ends all faults, waits until all hosts have done their scripts, and then looks for leaks.
 func (w *world) drain() {
 	if w.Broken != "" {
 		return
@@ -24,14 +24,14 @@ func (w *world) drain() {
 		r.after(0, r.reload)
 	}
 	for _, h := range w.hosts {
-		h.planned = false // one slot would have to stay free for it, which a limit of 1 never has
+		h.planned = false // with a limit of 1, planned work would wait for ever
 		if h.exists {
 			_ = w.ironic.Befall(w.now(), h.uuid, fakeironic.FateHeal)
 		}
 	}
 	for end := w.at + patience; w.Broken == "" && w.left() != ""; w.until(w.at + 30*time.Second) {
 		if w.at >= end {
-			w.failf("after %v of quiet not all hosts came to their end: %s", patience, w.left())
+			w.failf("after %v without faults not all hosts have done their scripts: %s", patience, w.left())
 		}
 	}
 	if w.until(w.at + 10*time.Minute); w.Broken == "" {
@@ -39,17 +39,17 @@ func (w *world) drain() {
 	}
 }
 
-// left names the hosts that have not come to their end.
+// left names the hosts that have not done their scripts, or whose nodes are at work.
 func (w *world) left() (names string) {
 	for _, h := range w.hosts {
-		if n, _ := w.node(h.uuid); !h.done() || !h.exists || working(n) { // a node may still be made again
+		if n, _ := w.node(h.uuid); !h.done() || !h.exists || working(n) { // without a node: remake still makes one
 			names += fmt.Sprintf("host %d wants %s, is %q, has had %d errors; ", h.n, h.op(), n.State, h.errors)
 		}
 	}
 	return names
 }
 
-// leaks looks for what is left where nothing is to be: slots, permits, and holds that are not saved.
+// leaks looks for slots and permits that nothing gives back, and holds that are not saved.
 func (w *world) leaks() {
 	leads := 0
 	for _, r := range w.replicas {

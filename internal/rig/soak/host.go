@@ -17,25 +17,25 @@ type host struct {
 	group           string
 	virtual         bool
 	planned         bool
-	gateway         bool // it sends PUTs through the gateway, without asking first
-	script          []api.Op
-	at              int // in script
-	life            int // grows when its node is made again
+	gateway         bool     // its controller sends PUTs through the gateway, and does not ask first
+	script          []api.Op // the operations that it does, one after the other
+	at              int      // index of the present one
+	life            int      // counts its nodes
 	uuid            string
-	exists          bool
+	exists          bool // it has a node
 
-	accepted bool   // the PUT of the present step was accepted
-	detour   api.Op // what it works towards first, as somebody or a failure has led it astray; "": nothing
+	accepted bool   // Ironic accepted the PUT of the present operation
+	detour   api.Op // what it must do first, after a failure or foreign work; "": nothing
 	errors   int
-	waits    int // requests that its controller waits for
+	waits    int // answers for which its controller waits
 
 	truth
 }
 
-// key is BMO's name for the node.
+// key returns the name that BMO gives its node.
 func (h *host) key() string { return h.namespace + "~" + h.name }
 
-// op is what it works towards.
+// op returns what its controller wants now.
 func (h *host) op() api.Op {
 	switch {
 	case h.done():
@@ -48,8 +48,8 @@ func (h *host) op() api.Op {
 
 func (h *host) done() bool { return h.at >= len(h.script) }
 
-// course is how an operation goes: the PUT that starts it in some states, and what it leads to. An operation that ends
-// where it began has ended only after its PUT was accepted.
+// course is how an operation goes: the PUT that starts it from some states, and the states in which it has ended. An
+// operation that ends in a state from which it starts has ended only if its PUT was accepted.
 type course struct {
 	target     ironic.Target
 	from, goal []ironic.State
@@ -68,13 +68,13 @@ var courses = map[api.Op]course{
 	},
 }
 
-// detours are what a host has to do first whose node is in a state from which no way leads to what it wants.
+// detours are the operations that a host must do first if its present one does not start from the node's state.
 var detours = map[ironic.State]api.Op{
 	ironic.DeployFailed: api.OpDeprovision, ironic.Error: api.OpDeprovision, ironic.Active: api.OpDeprovision,
 	ironic.ServiceFailed: api.OpService, ironic.Manageable: api.OpProvision, ironic.Available: api.OpProvision,
 }
 
-// next is the PUT that its controller would send now.
+// next returns the PUT that its controller would send now, and false if there is none in that state.
 func (h *host) next(s ironic.State) (ironic.Target, bool) {
 	if h.op() == api.OpProvision && s == ironic.Manageable {
 		return ironic.TargetProvide, true
@@ -83,7 +83,7 @@ func (h *host) next(s ironic.State) (ironic.Target, bool) {
 	return c.target, slices.Contains(c.from, s)
 }
 
-// reached reports whether the present step is over.
+// reached reports whether the present operation has ended.
 func (h *host) reached(s ironic.State) bool {
 	c := courses[h.op()]
 	return h.op() == api.OpNone || slices.Contains(c.goal, s) && (h.accepted || !slices.Contains(c.from, s))
@@ -93,7 +93,7 @@ func (w *world) newHosts() {
 	for n := range w.style.hosts {
 		h := &host{n: n, namespace: []string{"red", "blue"}[w.IntN(2)], name: fmt.Sprintf("host-%d", n)}
 		h.gateway, h.virtual, h.planned = w.chance(w.style.gateway), w.chance(w.style.virtual), w.chance(w.style.planned)
-		if !h.gateway && w.chance(.25) { // a PUT says nothing of errors
+		if !h.gateway && w.chance(.25) { // a PUT does not carry the number of errors
 			h.errors = 1 + w.IntN(4)
 		}
 		if w.style.groups && w.chance(.5) {
@@ -117,12 +117,12 @@ func (w *world) newHosts() {
 		}
 		w.hosts = append(w.hosts, h)
 		if state != ironic.Manageable || h.gateway || w.chance(.7) {
-			w.create(h, state) // else when it has a yes
+			w.create(h, state) // else its node is made after its first yes
 		}
 	}
 }
 
-// create makes the node.
+// create makes the host's node.
 func (w *world) create(h *host, state ironic.State) {
 	spec := fakeironic.NodeSpec{Name: h.key(), State: state, ConductorGroup: h.group, BootInterface: "ipxe"}
 	if h.virtual {
@@ -138,7 +138,7 @@ func (w *world) create(h *host, state ironic.State) {
 	w.tellf("host %d: its node is %s, %s", h.n, uuid, state)
 }
 
-// drive lets the host's controller reconcile it in d.
+// drive lets the host's controller reconcile it after d.
 func (w *world) drive(h *host, d time.Duration) {
 	life := h.life
 	w.after(d, func() {
@@ -148,7 +148,7 @@ func (w *world) drive(h *host, d time.Duration) {
 	})
 }
 
-// reconcile is one turn of its controller: it looks at the node, and does the next thing.
+// reconcile is a pass of its controller: it reads the node, and does the next thing.
 func (w *world) reconcile(h *host) {
 	pause := w.between(2*time.Second, 15*time.Second)
 	if h.waits > 0 || !w.reaches() {
@@ -171,11 +171,11 @@ func (w *world) reconcile(h *host) {
 	}
 }
 
-// working reports whether n is at work, for whomever.
+// working reports whether n is at work, whoever started it.
 func working(n ironic.Node) bool { return n.State.Busy() || n.State.Extra() }
 
-// advance moves the host on where its step is over, or repairs the node where no work is needed for that. It
-// reports whether it has done something.
+// advance goes on to the next operation if the present one has ended, or repairs the node if that takes no work. It
+// reports whether it did something.
 func (w *world) advance(h *host, n ironic.Node) bool {
 	if h.accepted && n.State.Failed() {
 		h.accepted = false

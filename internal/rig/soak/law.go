@@ -8,27 +8,27 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// truth is what really becomes of a host, which no replica can see.
+// truth is what really happened to a host. No replica sees it.
 type truth struct {
-	flow      int           // grows with each work that begins
-	working   ironic.Target // what the last work was started for, until its end was looked at
-	lawful    bool          // that was on a yes, within the times that a yes is good for
-	excused   bool          // its slot was not granted by a yes
-	exempt    bool          // the yes was: not limited
-	reason    api.Reason    // of the yes on which it works
+	flow      int           // counts its works
+	working   ironic.Target // of the last work, until look has seen its end
+	lawful    bool          // a yes covered the start of that work
+	excused   bool          // its slot is not from a yes
+	exempt    bool          // the yes was ReasonExempt
+	reason    api.Reason    // of the yes
 	granted   time.Duration // when it got its slot
-	nth       int           // of all grants that was
-	begins    time.Duration // when its work began last
-	asFailing string        // identity of who gave it its slot, if it got that as a failing host
-	limits    slots.Limits  // in force then
-	troubled  time.Duration // when something last happened to it that nobody may have seen
-	rested    time.Duration // when its work was last found to have ended
+	nth       int           // the number of that grant
+	limits    slots.Limits  // in force at that grant
+	begins    time.Duration // when its last work began
+	asFailing string        // identity of the process that gave it a slot as a failing host; "": none did
+	troubled  time.Duration // when something last happened to it that no replica may have seen
+	rested    time.Duration // when look last saw the end of its work
 	fails     int
 	hold      *hold
 	refused   refusal
 }
 
-// made begins the truth of a new node.
+// made starts the truth of a new node.
 func (h *host) made() {
 	h.truth = truth{
 		troubled: -time.Hour, rested: -time.Hour, excused: h.excused, granted: h.granted, nth: h.nth, limits: h.limits,
@@ -36,7 +36,7 @@ func (h *host) made() {
 	}
 }
 
-// look takes note of how the last work has ended, if it has.
+// look notes how the last work has ended, if it has.
 func (w *world) look(h *host, n ironic.Node) {
 	if h.working == "" || working(n) {
 		return
@@ -49,11 +49,11 @@ func (w *world) look(h *host, n ironic.Node) {
 	}
 }
 
-// started notes that work has begun, and looks at the limit.
+// started notes that work has begun, and checks the limit.
 func (w *world) started(h *host, lawful bool) {
 	h.lawful, h.refused, h.begins = lawful, refusal{}, w.at
 	h.exempt = lawful && h.reason == api.ReasonExempt
-	if h.exempt { // should its pool get a limit, nobody has granted the slot that it has then
+	if h.exempt { // if a reload limits its pool, its slot is from no yes
 		h.excused = true
 	}
 	if !lawful {
@@ -62,10 +62,10 @@ func (w *world) started(h *host, lawful bool) {
 	w.law()
 }
 
-// law is the limit, told so that limits may change: of the hosts that work on slots that were granted, the host that got
-// its slot last got it while all the others had theirs. So they are no more than the limit that was in force
-// then. Exempt are hosts that are not limited, slots that were not granted (foreign), and work that began without a
-// yes. A host that another term had let start counts.
+// law is the limit, in a form that holds while limits change: of all hosts at work on granted slots, the one with the
+// last grant got its slot while the others had theirs. So they are at most as many as the limit then in force. Hosts
+// that are not limited, foreign slots and work without a yes do not count. A host that an earlier leader let start
+// does.
 func (w *world) law() {
 	total, group, virtual := pool{in: "in all"}, pool{in: "in rack1"}, pool{in: "of virtual media"}
 	for _, h := range w.hosts {
@@ -84,16 +84,18 @@ func (w *world) law() {
 	}
 	for _, p := range []pool{total, group, virtual} {
 		if p.limit > 0 && p.n > p.limit {
-			w.failf("%d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d",
+			w.failf("%d hosts work %s on granted slots, and host %d got the last one at a limit of %d",
 				p.n, p.in, p.last, p.limit)
 		}
 	}
 }
 
-// pool counts the hosts that work in one.
+// pool counts the hosts at work in a pool.
 type pool struct {
-	in                  string
-	n, last, limit, nth int
+	in        string // its name in a sentence
+	n         int
+	last, nth int // the host with the last grant, and the number of that
+	limit     int // in force at that grant
 }
 
 func (p *pool) add(h *host, limit int) {
@@ -103,7 +105,7 @@ func (p *pool) add(h *host, limit int) {
 	}
 }
 
-// grant notes that h got a slot from r now.
+// grant notes that r has just given h a slot.
 func (w *world) grant(r *replica, h *host) {
 	s := r.c.Status(r.clock()).Slots
 	h.excused, h.granted, h.nth = false, w.at, w.grants
@@ -122,7 +124,7 @@ func (w *world) grant(r *replica, h *host) {
 	w.twoLead()
 }
 
-// twoLead: no two replicas may say yes at one moment.
+// twoLead: never may two replicas say yes at the same time.
 func (w *world) twoLead() {
 	n := 0
 	for _, r := range w.replicas {
@@ -135,7 +137,7 @@ func (w *world) twoLead() {
 	}
 }
 
-// plannedLaw: planned work gets no slot while another host is known to wait for one.
+// plannedLaw: planned work gets no slot while another host waits for one.
 func (w *world) plannedLaw(r *replica, planned *host) {
 	if !planned.planned {
 		return
@@ -143,19 +145,19 @@ func (w *world) plannedLaw(r *replica, planned *host) {
 	w.Tally["slots given to planned work"]++
 	for _, h := range w.hosts {
 		if f := h.refused; !planned.virtual && !h.planned && !h.virtual && h.exists && f.by(r, 5*time.Minute) {
-			w.failf("planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
+			w.failf("planned work of host %d has a slot, and host %d had to wait %v ago", planned.n, h.n, w.at-f.at)
 		}
 	}
 }
 
-// viewLaw: nobody starts on a view of Ironic that is too old.
+// viewLaw: no host starts while the view of Ironic is too old.
 func (w *world) viewLaw(r *replica, h *host) {
 	if age, most := r.c.View(r.clock()).AgeSeconds, 4*r.settings.Slots.MaxStale.Seconds(); age < 0 || age > most {
 		w.failf("host %d has a slot, and Ironic was seen %.0f s ago, at most %.0f are allowed", h.n, age, most)
 	}
 }
 
-// openLaw: nobody starts while the breaker of all of Ironic is open, and no more hosts probe a breaker than may.
+// openLaw: no host starts while the breaker of all of Ironic is open, and no breaker has too many probes.
 func (w *world) openLaw(r *replica, h *host) {
 	for _, b := range r.c.Breakers(r.clock()).Breakers {
 		if b.Scope == "ironic" && b.State == "OPEN" {
@@ -167,7 +169,8 @@ func (w *world) openLaw(r *replica, h *host) {
 	}
 }
 
-// rateLaw: no more hosts start in a minute, by a clock that is wrong, than may. What starts a deletion does not count.
+// rateLaw: no more hosts start within a minute than may. A minute of a wrong clock may last only 59 s. Deletions do not
+// count.
 func (w *world) rateLaw(r *replica, h *host) {
 	n := 0
 	r.starts = append(r.starts, w.at)
@@ -181,8 +184,8 @@ func (w *world) rateLaw(r *replica, h *host) {
 	}
 }
 
-// closedLaw: a breaker that somebody has tripped closes when a host that it let try was provisioned since, before its try
-// lost its place to another. Who was cut off and never saw the host at work knows of no try.
+// closedLaw: a tripped breaker closes after a host that it let try was provisioned, unless the probe ran out before
+// that. A replica that never saw the host at work, because it was cut off, does not know of the probe.
 func (w *world) closedLaw(r *replica, b api.Breaker) {
 	if b.State != "HALF_OPEN" || !b.Tripped || b.Scope != "ironic" {
 		return
@@ -192,7 +195,7 @@ func (w *world) closedLaw(r *replica, b api.Breaker) {
 		tried := h.granted > since && h.begins > h.granted && h.rested > h.begins && h.rested < h.granted+patience
 		provisioned := h.done() && h.at > 0 && h.script[h.at-1] == api.OpProvision
 		if tried && provisioned && r.saw[h.uuid] > h.begins && h.lawful && !h.excused && !h.exempt {
-			w.failf("the breaker %s is HALF_OPEN, and host %d has started and done well since", b.Scope, h.n)
+			w.failf("the breaker %s is HALF_OPEN, and host %d has started and succeeded since", b.Scope, h.n)
 		}
 	}
 }

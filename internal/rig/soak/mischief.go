@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// mischief is everything that goes wrong by itself.
+// mischief schedules the faults that come by themselves.
 func (w *world) mischief() {
 	for _, f := range faults {
 		every, do := w.trouble(f)
@@ -27,7 +27,7 @@ func (w *world) mischief() {
 	}
 }
 
-// trouble is how often a fault comes, and what it is; nil for those that are in what others do.
+// trouble returns how often a fault comes on average, and what it does; nil: it comes with what others do (see wrong).
 func (w *world) trouble(f fault) (every time.Duration, do func()) {
 	replica := func() *replica { return w.replicas[w.IntN(len(w.replicas))] }
 	host := func() *host { return w.hosts[w.IntN(len(w.hosts))] }
@@ -50,7 +50,10 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 	case foreigners:
 		return 5 * time.Minute, func() { w.foreign(host()) }
 	case remakes:
-		return 6 * time.Minute, func() { w.remake(host(), w.between(0, 2*time.Minute)+time.Duration(w.IntN(4)/3)*5*time.Minute) }
+		return 6 * time.Minute, func() {
+			long := time.Duration(w.IntN(4)/3) * 5 * time.Minute // one time of four
+			w.remake(host(), w.between(0, 2*time.Minute)+long)
+		}
 	case reloads:
 		return 5 * time.Minute, func() { w.reload() }
 	case failures:
@@ -74,7 +77,7 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 	return 0, nil
 }
 
-// foreign is work that nobody has asked us for.
+// foreign starts work on h without a yes.
 func (w *world) foreign(h *host) {
 	n, found := w.node(h.uuid)
 	if !found || !w.reaches() || working(n) {
@@ -90,7 +93,7 @@ func (w *world) foreign(h *host) {
 	}
 }
 
-// remake takes a node out of Ironic, whatever it does, and makes it again under the same name.
+// remake deletes the node of h, even at work, and makes one of the same name after d.
 func (w *world) remake(h *host, d time.Duration) {
 	if n, found := w.node(h.uuid); found {
 		w.look(h, n)
@@ -111,7 +114,7 @@ func (w *world) remake(h *host, d time.Duration) {
 	})
 }
 
-// reload changes settings, which the replicas read each when it does.
+// reload changes settings. Each replica reads them at a time of its own.
 func (w *world) reload() {
 	w.draw(&w.cfg.Slots)
 	for _, x := range w.replicas {
@@ -119,16 +122,16 @@ func (w *world) reload() {
 	}
 }
 
-// fates are what comes over hosts.
+// fates are what befall draws from.
 var fates = []fakeironic.Fate{
 	fakeironic.FateFailNow, fakeironic.FateFailNow, fakeironic.FateFailNow, fakeironic.FateFlap, fakeironic.FateAgentLost,
 	fakeironic.FateNever, fakeironic.FateHeal, fakeironic.FateFail, fakeironic.FateFail, fakeironic.FateFail,
 }
 
-// befall lets something come over a host.
+// befall lets a fate befall a host.
 func (w *world) befall(h *host, luck int) {
 	if h.exists && w.ironic.Befall(w.now(), h.uuid, fates[luck]) == nil {
-		w.tellf("host %d: %s comes over it", h.n, fates[luck])
+		w.tellf("host %d: %s befalls it", h.n, fates[luck])
 	}
 }
 
@@ -139,7 +142,7 @@ func (w *world) trip() {
 		return
 	}
 	if _, err := r.c.TripBreaker(r.clock(), "ironic", time.Minute); err == nil {
-		for _, x := range w.hosts { // who waits is in line again when it asks
+		for _, x := range w.hosts { // a stopped host gets back into line only when it asks again
 			x.refused = refusal{}
 		}
 		w.tellf("somebody trips the breaker")

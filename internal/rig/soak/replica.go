@@ -12,35 +12,35 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// replica is one pod with its clock, in which processes live one after the other.
+// replica is a pod with a clock. Its processes follow each other.
 type replica struct {
 	world *world
 	n     int
 
-	ahead time.Duration // of its clock
-	rate  float64       // of its clock
+	ahead time.Duration // how far its clock is ahead of the true time
+	rate  float64       // how fast its clock runs
 
-	life     int // number of its process
-	up       bool
-	paused   time.Duration // until then its process stands still
-	noAPI    time.Duration // until then it does not reach the API server
-	noIronic time.Duration
+	life     int           // counts its processes
+	up       bool          // one runs
+	paused   time.Duration // the process stands still before this time,
+	noAPI    time.Duration // does not reach the API server before this one,
+	noIronic time.Duration // and Ironic before this one
 
-	identity string
+	identity string // of its process
 	c        *admission.Controller
 	polls    *virtual.Poll
-	slow     bool             // the present poll
-	fence    *lead.Fence      // nil: it is alone
-	term     int              // of the Lease, 0: in none
-	renewed  time.Time        // when the latest renewal was confirmed
-	begun    bool             // its present process decides, as far as its Lease goes
-	settings admission.Config // that it has read
+	slow     bool             // the present poll takes its time
+	fence    *lead.Fence      // nil: there is only one replica
+	term     int              // of the Lease that it holds; 0: none
+	renewed  time.Time        // when the last renewal of the Lease was confirmed
+	begun    bool             // its process decides, while its Lease lasts
+	settings admission.Config // the settings that it has read
 	saving   bool
 
-	starts    []time.Duration          // of hosts, in its present life
+	starts    []time.Duration          // when its process let hosts start
 	saw       map[string]time.Duration // by UUID: when the last poll began that showed the node at work
 	grantedAt time.Duration            // when it last gave a slot
-	parts     int                      // by how many slots one tenant is ahead while both ask
+	parts     int                      // slots that the tenant blue got more than red while both asked
 }
 
 func (w *world) newReplica(n int) {
@@ -52,7 +52,7 @@ func (w *world) newReplica(n int) {
 	w.replicas = append(w.replicas, r)
 }
 
-// clock is what its processes take for the time.
+// clock returns the time that its processes see.
 func (r *replica) clock() time.Time {
 	return epoch.Add(time.Duration(float64(r.world.at)*r.rate) + r.ahead)
 }
@@ -60,8 +60,8 @@ func (r *replica) clock() time.Time {
 func (r *replica) cutFromAPI() bool    { return r.world.at < r.noAPI }
 func (r *replica) cutFromIronic() bool { return r.world.at < r.noIronic || !r.world.reaches() }
 
-// after lets its present process do something in d, or when it goes on after a pause; nothing comes of it
-// where the process has ended.
+// after lets its present process do something after d, or after a pause of the process. If the process ends before
+// that, nothing happens.
 func (r *replica) after(d time.Duration, do func()) {
 	life := r.life
 	var run func()
@@ -77,7 +77,7 @@ func (r *replica) after(d time.Duration, do func()) {
 	r.world.after(d, run)
 }
 
-// start begins a process in d.
+// start starts a process after d.
 func (r *replica) start(d time.Duration) {
 	life := r.life
 	r.world.after(d, func() {
@@ -92,7 +92,7 @@ func (r *replica) boot() {
 	r.life++
 	r.up, r.begun, r.term, r.paused, r.saving = true, false, 0, 0, false
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
-	r.settings = w.cfg // it may have missed a reload
+	r.settings = w.cfg // the replica may have missed a reload
 	r.starts, r.saw, r.parts = nil, map[string]time.Duration{}, 0
 	cfg := w.cfg
 	cfg.Leading, cfg.Notify, cfg.NotifyFailures = r.mayStart, r.noticed, r.failed
@@ -114,26 +114,26 @@ func (r *replica) boot() {
 	r.after(w.between(0, time.Second), r.elect)
 }
 
-// mayStart is what the decision asks before each yes.
+// mayStart reports whether the process may say yes.
 func (r *replica) mayStart() bool {
 	return r.begun && (r.fence == nil || r.fence.Passes(r.clock()))
 }
 
-// begin begins a term: the holds are read first.
+// begin begins a term of the process as leader. It reads the holds first.
 func (r *replica) begin() {
 	w := r.world
 	if err := r.c.Start(r.clock(), w.records, sizing.State{}); err != nil {
 		w.failf("replica %d: %v", r.n, err)
 		return
 	}
-	r.reload() // settings may have changed while it stood by
+	r.reload() // a replica that stands by may have missed a reload
 	r.begun = true
 	w.tellf("replica %d decides from now on, with the holds of %d hosts", r.n, len(w.records))
 	r.poll()
 	r.after(saveInterval, r.saveTick)
 }
 
-// die ends the process, which is started again.
+// die ends the process, and starts the next one after a while.
 func (r *replica) die(why string) {
 	if !r.up {
 		return
@@ -144,7 +144,7 @@ func (r *replica) die(why string) {
 	}
 	w.tellf("replica %d: process %d ends: %s", r.n, r.life, why)
 	r.up, r.begun = false, false
-	for _, h := range w.hosts { // what was not saved ends with it
+	for _, h := range w.hosts { // holds that nobody has saved end with the process
 		if h.hold != nil && !h.hold.saved {
 			h.hold = nil
 		}
@@ -156,7 +156,7 @@ func (r *replica) die(why string) {
 	r.start(w.between(0, away))
 }
 
-// reload takes the settings as they are now.
+// reload lets the process read the present settings.
 func (r *replica) reload() {
 	w := r.world
 	if !r.up {
@@ -169,29 +169,28 @@ func (r *replica) reload() {
 	w.tellf("replica %d reloads: %+v", r.n, w.cfg.Slots.Limits)
 }
 
-// noticed hears what happened to slots.
+// noticed is Config.Notify: it gets what happened to slots.
 func (r *replica) noticed(notices []slots.Notice) {
 	for _, n := range notices {
 		r.world.tellf("replica %d: %s %s", r.n, n.Kind, n.ID.Name)
 		for _, h := range r.world.hosts {
-			if n.Kind == slots.NoticeForeign && h.uuid == n.ID.UUID && h.refused.from == r.identity { // at work, so that it waits no more
-				h.refused = refusal{}
+			if n.Kind == slots.NoticeForeign && h.uuid == n.ID.UUID && h.refused.from == r.identity {
+				h.refused = refusal{} // at work, the host waits no more
 			}
 		}
 	}
 }
 
-// newest is how many nodes a page of those that changed last shows: few, so that it often does not reach back.
+// newest is how many nodes the first page of a poll shows: few, so that it often does not reach back to the last poll.
 const newest = 6
 
-// poll begins a poll, and the next one when this one is over.
+// poll starts a poll. When it ends, again starts the next one.
 func (r *replica) poll() {
 	r.slow = r.world.wrong(slowPolls, .3)
 	r.polls.Begin()
 }
 
-// request lets a poll go on when a request has been answered, or ends it where it was not. Lists and fetches take their
-// time where the poll is slow.
+// request is Request of the Poll. Lists and fetches take time only in a slow poll.
 func (r *replica) request(s virtual.Stage, _ int, then func()) {
 	if !r.slow && (s == virtual.List || s == virtual.Fetch) {
 		then()
@@ -228,7 +227,7 @@ func (r *replica) observed(o ironic.Observation) {
 	r.again()
 }
 
-// again is the next poll.
+// again starts the next poll after a while.
 func (r *replica) again() {
 	interval := r.world.between(4*time.Second, 9*time.Second)
 	if r.world.quiet {

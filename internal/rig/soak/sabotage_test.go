@@ -14,8 +14,8 @@ import (
 
 var sabotage = flag.Bool("sabotage", false, "break the product on purpose, in one way after the other: -soak histories (1000) must show each break")
 
-// TestSabotage holds that each break still fits the code, and with -sabotage that the histories show it. The compiler reads the
-// edits from an overlay, so no file changes.
+// TestSabotage holds that each break still fits the code, and with -sabotage that the histories show it. The compiler
+// reads the edits from an overlay, so no file changes.
 func TestSabotage(t *testing.T) {
 	histories := *count
 	if histories == 0 {

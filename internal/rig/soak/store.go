@@ -5,8 +5,8 @@ import "time"
 // lease is the Lease in the API server.
 type lease struct {
 	holder string
-	until  time.Duration // it is the holder's so long
-	terms  int
+	until  time.Duration // when it expires
+	terms  int           // counts the terms of all holders
 }
 
 // The times of an election.
@@ -16,8 +16,8 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// serve is one read of the Lease by a replica in that term, 0: in none, and the write that may follow. It returns the
-// number of the replica's term; 0: the Lease is another's.
+// serve reads the Lease for a replica and writes it if the replica may have it. term is the replica's present one; 0:
+// it has none. serve returns its term from now on; 0: another replica has the Lease.
 func (l *lease) serve(identity string, term int, at time.Duration) int {
 	switch {
 	case term > 0 && (l.holder != identity || l.terms != term), term == 0 && l.holder != "" && at < l.until:
@@ -30,7 +30,7 @@ func (l *lease) serve(identity string, term int, at time.Duration) int {
 	return l.terms
 }
 
-// elect makes one request about the Lease, and the next one after a while, as client-go's election does.
+// elect sends a request about the Lease, and the next one after a while, as client-go's leader election does.
 func (r *replica) elect() {
 	w, sent, asked, identity := r.world, r.clock(), r.term, r.identity
 	if asked > 0 && sent.Sub(r.renewed) > renewDeadline {
@@ -46,7 +46,7 @@ func (r *replica) elect() {
 		next = w.between(retryPeriod, 2*retryPeriod)
 	}
 	term, served := 0, false
-	w.after(takes/2, func() { // the request is on its way, whatever becomes of who sent it
+	w.after(takes/2, func() { // the request arrives even if its sender has died
 		if served = !r.cutFromAPI(); served {
 			term = w.lease.serve(identity, asked, w.at)
 		}
@@ -68,7 +68,7 @@ func (r *replica) elect() {
 	})
 }
 
-// release gives the Lease up, in order.
+// release gives the Lease up, as a process does that ends in order.
 func (r *replica) release() {
 	l := &r.world.lease
 	r.fence.End()
@@ -79,8 +79,8 @@ func (r *replica) release() {
 
 const saveInterval = 5 * time.Second
 
-// write makes one write, of put, as long as its Lease lasts, so that no two replicas write. It reports whether the writer knows
-// that it was made.
+// write writes by put, if the Lease of the process lasts: so no two replicas write. It reports whether the process
+// knows that the write was made.
 func (r *replica) write(put func()) bool {
 	if r.fence != nil && (r.cutFromAPI() || !r.fence.Passes(r.clock())) {
 		return false
@@ -90,7 +90,7 @@ func (r *replica) write(put func()) bool {
 		put()
 		return true
 	}
-	if w.chance(.5) { // it is made, and the writer does not hear of that
+	if w.chance(.5) { // the write is made, but its answer is lost
 		put()
 	}
 	if w.chance(.5) {
@@ -99,7 +99,7 @@ func (r *replica) write(put func()) bool {
 	return false
 }
 
-// save replaces the value where holds have changed, as internal/store does after each poll and every few seconds.
+// save writes the holds if they have changed, as internal/store does after each poll and every few seconds.
 func (r *replica) save() {
 	if r.c.UnsavedHolds() == 0 || r.saving {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// fault is a kind of fault, or of trouble, that a history can have.
+// fault is a kind of fault that a history may have.
 type fault string
 
 const (
@@ -34,29 +34,29 @@ const (
 )
 
 var faults = []fault{
-	kills, pauses, cutAPI, cutIronic, outages, conductors, foreigners, remakes, badStore, reloads, torn, lostAnswers, failures,
-	skew, slowPolls, bareNames, trips, handOvers,
+	kills, pauses, cutAPI, cutIronic, outages, conductors, foreigners, remakes, badStore, reloads, torn, lostAnswers,
+	failures, skew, slowPolls, bareNames, trips, handOvers,
 }
 
-// style is what kind of history this is.
+// style is the kind of a history.
 type style struct {
 	faults           map[fault]bool
-	replicas         int // 1: alone, with a file
+	replicas         int // 1: outside of a cluster, with a file
 	hosts            int
 	length           time.Duration
-	services         bool
-	virtual, planned float64
-	gateway          float64 // share of hosts that send PUTs
-	groups           bool
-	page             int
-	skew             time.Duration // by which clocks may differ
-	seconds          bool
-	fast             bool // fast track
+	services         bool          // scripts have the operation service
+	virtual, planned float64       // parts of the hosts
+	gateway          float64       // part of the hosts whose controllers send PUTs
+	groups           bool          // half of the hosts are in a conductor group
+	page             int           // nodes in a page of Ironic's lists
+	skew             time.Duration // how far a clock may be off
+	seconds          bool          // Ironic's stamps are whole seconds
+	fast             bool          // Ironic's fast track
 }
 
 func (s *style) has(f fault) bool { return s.faults[f] }
 
-// dice decide all of a history.
+// dice draw everything in a history.
 type dice struct{ *rand.Rand }
 
 func (d dice) chance(p float64) bool { return d.Float64() < p }
@@ -68,7 +68,7 @@ func (d dice) between(a, b time.Duration) time.Duration {
 func newStyle(d dice) style {
 	s := style{
 		faults: map[fault]bool{}, replicas: 1, page: 1000,
-		hosts:  3 + d.IntN(12), // with fewer, tenants seldom wait for each other
+		hosts:  3 + d.IntN(12), // fewer would seldom wait for each other
 		length: d.between(8*time.Minute, 24*time.Minute),
 	}
 	if d.chance(.6) {
@@ -118,10 +118,10 @@ func (w *world) newConfig() admission.Config {
 	return cfg
 }
 
-// The shortest times that a reload brings: hosts that were told yes act within them.
+// The shortest times that draw sets. Hosts use a yes within them, so no reload makes a yes too old.
 const shortTTL, shortLinger = 100 * time.Second, 20 * time.Second
 
-// draw draws times and limits that change while running, at the start or for a reload.
+// draw draws the times and limits that a reload may change.
 func (w *world) draw(l *slots.Config) {
 	l.LeaseTTL, l.Linger = shortTTL+w.between(0, time.Minute), shortLinger+w.between(0, 5*time.Second)
 	l.StuckAfter = 0

@@ -7,7 +7,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// refusal is the last answer that left a host in the queue.
+// refusal is the last no that left a host in the queue.
 type refusal struct {
 	from     string // identity of the process that gave it
 	at       time.Duration
@@ -16,7 +16,7 @@ type refusal struct {
 	position int
 }
 
-// by reports whether the present process of r gave it, at most so long ago.
+// by reports whether the present process of r gave it, and not longer ago.
 func (f *refusal) by(r *replica, ago time.Duration) bool {
 	return f.from == r.identity && r.world.at-f.at <= ago
 }
@@ -24,21 +24,20 @@ func (f *refusal) by(r *replica, ago time.Duration) bool {
 // failing is the number of errors from which a host is failing.
 const failing = 2
 
-// common reports whether h takes the slots of all, and no other limit counts.
+// common reports whether only the limit of all hosts counts for h.
 func (r *replica) common(h *host) bool {
 	return !h.planned && !h.virtual && len(r.settings.Slots.Groups) == 0
 }
 
-// plain reports whether nothing but the slots of all and the turns of tenants can have decided about h: it has never failed,
-// and no other limit counts for it.
+// plain reports whether only that limit and the turns of tenants decide about h, as it has never failed.
 func (r *replica) plain(h *host) bool { return r.common(h) && h.errors == 0 && h.fails == 0 }
 
-// waits reports whether h is plain, and the present process of r has refused it, at most so long ago.
+// waits reports whether h is plain, and the present process of r has refused it not longer ago.
 func (r *replica) waits(h *host, ago time.Duration) bool {
 	return h.exists && r.plain(h) && h.refused.by(r, ago)
 }
 
-// turnLaw looks at a slot that h got from r, which had refused it like before.
+// turnLaw checks a slot that r has just given to h. before is the last refusal of h.
 func (w *world) turnLaw(r *replica, h *host, before refusal) {
 	w.capLaw(r, h)
 	if r.plain(h) {
@@ -48,7 +47,7 @@ func (w *world) turnLaw(r *replica, h *host, before refusal) {
 	r.grantedAt = w.at
 }
 
-// capLaw: failing hosts hold a quarter of the slots while healthy ones want them.
+// capLaw: failing hosts hold at most a quarter of the slots while healthy ones want them.
 func (w *world) capLaw(r *replica, h *host) {
 	s := r.c.Status(r.clock()).Slots
 	h.asFailing = ""
@@ -66,7 +65,7 @@ func (w *world) capLaw(r *replica, h *host) {
 		}
 	}
 	if most := max(1, (s.Total.Limit+3)/4); holding >= most && s.Total.Free+1 <= healthy {
-		w.failf("failing hosts hold %d of %d slots, and %d healthy ones wait for the %d that are free",
+		w.failf("failing hosts hold %d of %d slots, and %d healthy hosts wait for the %d free ones",
 			holding+1, s.Total.Limit, healthy, s.Total.Free)
 	}
 }
@@ -78,7 +77,7 @@ func holds(s api.SlotsView, h *host) bool {
 	})
 }
 
-// firstLaw: a slot that has just come free is given to nobody who was told that others are before it, while the first asks.
+// firstLaw: a slot that has just come free does not go to a host that was not the first, while the first asks.
 func (w *world) firstLaw(r *replica, h *host, before refusal) {
 	if !before.by(r, 8*time.Second) || before.position < 2 || r.grantedAt >= before.at || before.ask.ErrorCount != 0 {
 		return
@@ -96,8 +95,8 @@ func (w *world) firstLaw(r *replica, h *host, before refusal) {
 	}
 }
 
-// partsLaw: while hosts of both tenants ask for slots, the tenants get about as many: a slot costs its time, and at least half of
-// the mean.
+// partsLaw: while hosts of both tenants ask, both get about as many slots. A tenant pays for the time of its slots, and
+// for half of the mean time at least, so the numbers of slots stay near each other.
 func (w *world) partsLaw(r *replica, h *host) {
 	ask := func(tenant string) bool {
 		return slices.ContainsFunc(w.hosts, func(x *host) bool {

@@ -13,15 +13,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Result is one history.
+// Result is what became of a history.
 type Result struct {
 	Seed   uint64
 	Broken string         // the law that it broke; "": none
-	Tally  map[string]int // how often what happened: it shows that histories were worth playing
-	Story  []string       // where it was told
+	Tally  map[string]int // how often each kind of event happened, which shows what histories test
+	Story  []string       // each event; only if tell was true
 }
 
-// Play plays the history of a seed, and tells it.
+// Play plays the history of a seed.
 func Play(seed uint64, tell bool) Result {
 	w := newWorld(seed, tell)
 	if w.Broken == "" {
@@ -39,19 +39,19 @@ type world struct {
 	verbose bool
 	dice
 	style  style
-	cfg    admission.Config // as the configuration says now
-	at     time.Duration    // since epoch, the true time
+	cfg    admission.Config // the settings that replicas read now
+	at     time.Duration    // the true time, since epoch
 	agenda agenda.Agenda
 
 	ironic   *fakeironic.World
-	away     time.Duration // until then nobody reaches Ironic
+	away     time.Duration // no replica and no controller reaches Ironic before this time
 	hosts    []*host
 	replicas []*replica
 	lease    lease
-	records  []holdoff.Record // holds that outlive a process: in a ConfigMap, or where there is one replica in a file
+	records  []holdoff.Record // the holds in the ConfigMap or, with one replica, in the file
 
 	quiet  bool // nothing goes wrong any more
-	grants int
+	grants int  // slots given so far
 }
 
 func newWorld(seed uint64, tell bool) *world {
@@ -65,7 +65,8 @@ func newWorld(seed uint64, tell bool) *world {
 		return fakeironic.Span{Min: time.Duration(low) * time.Second, Max: time.Duration(high) * time.Second}
 	}
 	d := &o.Durations
-	d.Prepare, d.Boot, d.InspectRun, d.CleanRun, d.DeployRun = span(1, 8), span(10, 60), span(0, 40), span(2, 60), span(5, 120)
+	d.Prepare, d.Boot, d.InspectRun = span(1, 8), span(10, 60), span(0, 40)
+	d.CleanRun, d.DeployRun = span(2, 60), span(5, 120)
 	d.FinalReboot, d.TearDown, d.Service, d.Callback = span(1, 10), span(1, 10), span(20, 200), 5*time.Minute
 	o.Seed, o.API.MaxMinor, o.API.MaxLimit = seed, 95, w.style.page
 	o.WholeSeconds, o.FastTrack = w.style.seconds, w.style.fast
@@ -85,7 +86,7 @@ func newWorld(seed uint64, tell bool) *world {
 	return w
 }
 
-// play lets the history happen. It panics on nothing: what breaks is in w.Broken.
+// play plays the history. w.Broken names the law that it breaks.
 func (w *world) play() {
 	for _, r := range w.replicas {
 		r.start(w.between(0, 5*time.Second))
@@ -113,10 +114,10 @@ func (w *world) until(t time.Duration) {
 
 func (w *world) after(d time.Duration, do func()) { w.agenda.Add(w.at+max(0, d), do) }
 
-// now is the true time.
+// now returns the true time.
 func (w *world) now() time.Time { return epoch.Add(w.at) }
 
-// wrong reports whether a fault comes now, where it comes at all.
+// wrong draws whether a fault comes now. It comes only in histories that have it, and with the probability p.
 func (w *world) wrong(f fault, p float64) bool {
 	comes := w.style.has(f) && !w.quiet && w.chance(p)
 	if comes {
@@ -125,17 +126,17 @@ func (w *world) wrong(f fault, p float64) bool {
 	return comes
 }
 
-// reaches reports whether anybody reaches Ironic now.
+// reaches reports whether Ironic can be reached now.
 func (w *world) reaches() bool { return w.at >= w.away }
 
-// tellf adds a line to the story, which only a verbose history has.
+// tellf adds a line to the story, if there is one.
 func (w *world) tellf(format string, args ...any) {
 	if w.verbose {
 		w.Story = append(w.Story, fmt.Sprintf("%8.1fs ", w.at.Seconds())+fmt.Sprintf(format, args...))
 	}
 }
 
-// failf ends the history: a law is broken.
+// failf ends the history because it has broken a law.
 func (w *world) failf(format string, args ...any) {
 	if w.Broken == "" {
 		w.Broken = fmt.Sprintf(format, args...)
@@ -143,10 +144,10 @@ func (w *world) failf(format string, args ...any) {
 	}
 }
 
-// node reads a node as it is.
+// node returns a node as it really is.
 func (w *world) node(ident string) (ironic.Node, bool) { return w.ironic.Node(w.now(), ident) }
 
-// leader is the replica that leads, as far as clients can tell; nil: none.
+// leader returns the replica that decides; nil: none does.
 func (w *world) leader() *replica {
 	i := slices.IndexFunc(w.replicas, (*replica).mayStart)
 	if i < 0 {
