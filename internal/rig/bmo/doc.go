@@ -1,5 +1,5 @@
-// Package bmo is the BareMetal Operator as far as Ironic and a throttle can see it: what it does next for a host, by the
-// host's status and what it sees of the node. It does what the real one of August 2026 was measured to do
+// Package bmo is the BareMetal Operator as far as Ironic and a throttle can see it: what it does next for a host, by
+// the host's status and what it sees of the node. It does what the real one of August 2026 was measured to do
 // (docs/dev/reference/bmo.md).
 //
 //	registering ─► inspecting ─► preparing ─► available ─► provisioning ─► provisioned

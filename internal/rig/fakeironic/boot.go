@@ -8,30 +8,27 @@ import (
 
 // Overload is what a storm does to DHCP, TFTP and the image server.
 type Overload struct {
-	// Model says how the speed of boots depends on how many there are; "" is BootCliff.
-	Model BootModel
-	// BootCapacity is what boots share, see Model. 0 is no limit.
-	BootCapacity int
-	// CollapseAbove booting hosts, each further boot is lost with the chance CollapseChance: it waits for the callback
-	// time-out and fails. 0 is never.
+	Model        BootModel // "": BootCliff
+	BootCapacity int       // the capacity C of the Model; 0: boots do not slow each other down
+	// CollapseAbove is the number of booting hosts above which a further boot is lost with CollapseChance: it fails at the
+	// time-out. 0: no boot is lost.
 	CollapseAbove  int
 	CollapseChance float64
 }
 
-// BootModel is how the speed of boots depends on how many there are.
+// BootModel is how the speed of boots depends on their number n.
 type BootModel string
 
 // The models, for n boots and a capacity C.
 const (
-	// BootCliff: up to C boots run at full speed; more share it and need n/C times as long. Above CollapseAbove boots
-	// get lost.
+	// BootCliff: up to C boots run at full speed; more take n/C times as long.
 	BootCliff BootModel = "cliff"
-	// BootShared: boots slow down smoothly, by sqrt(1 + (n/C)^2): each one gets less of a bandwidth that they share, and
-	// all together more of it. With C boots 71 % of it is used, with 3 C 95 %.
+	// BootShared: boots take sqrt(1 + (n/C)^2) times as long: each gets less of a bandwidth, and all together use more of
+	// it. C boots use 71 % of it, 3 C boots 95 %.
 	BootShared BootModel = "shared"
 )
 
-// rate is the speed of each of n boots, 1 is full speed.
+// rate returns the speed of each of n boots; 1 is full speed.
 func (o Overload) rate(n int) float64 {
 	switch load := float64(n) / float64(o.BootCapacity); {
 	case o.BootCapacity == 0:
@@ -43,17 +40,17 @@ func (o Overload) rate(n int) float64 {
 	}
 }
 
-// bootPool lets hosts that boot at the same time share DHCP, TFTP and the image server. It keeps a clock of its own,
-// whose speed depends on how many boot; a boot ends when that clock has gone on by its work. So every change of speed is
-// exact, and costs nothing per host.
+// bootPool lets hosts that boot at the same time share DHCP, TFTP and the image server. It has a clock, whose speed
+// depends on the number of boots. A boot ends when that clock has gone on by its work. So a change of speed is exact,
+// and costs nothing per host.
 type bootPool struct {
-	all   []boot  // those due first come first
-	clock float64 // boot-nanoseconds since the start
-	last  int64   // when clock was right
+	all   []boot  // by due
+	clock float64 // nanoseconds of boots at full speed since the start
+	last  int64   // when clock had that value
 }
 
 type boot struct {
-	due float64 // by the pool's clock
+	due float64 // on the pool's clock
 	n   *node
 }
 
@@ -62,12 +59,14 @@ func (p *bootPool) sync(now int64, o Overload) {
 	p.last = now
 }
 
-// enter starts a boot that needs so many nanoseconds when there is room.
+// enter starts a boot that takes work nanoseconds at full speed.
 func (p *bootPool) enter(n *node, now, work int64, o Overload) {
 	p.sync(now, o)
 	n.booting = true
 	due := p.clock + float64(work)
-	i, _ := slices.BinarySearchFunc(p.all, due, func(b boot, due float64) int { return cmp.Or(cmp.Compare(b.due, due), -1) })
+	// A new boot comes after those that are due at the same time.
+	after := func(b boot, due float64) int { return cmp.Or(cmp.Compare(b.due, due), -1) }
+	i, _ := slices.BinarySearchFunc(p.all, due, after)
 	p.all = slices.Insert(p.all, i, boot{due, n})
 }
 
@@ -80,7 +79,7 @@ func (p *bootPool) leave(n *node, now int64, o Overload) {
 	}
 }
 
-// next is when the next boot ends if nothing changes until then.
+// next returns when the next boot ends, if no other begins or ends before it.
 func (p *bootPool) next(o Overload) (at int64, booting bool) {
 	if len(p.all) == 0 {
 		return 0, false
@@ -88,7 +87,7 @@ func (p *bootPool) next(o Overload) (at int64, booting bool) {
 	return p.last + int64((p.all[0].due-p.clock)/o.rate(len(p.all))+0.5), true
 }
 
-// endBoot lets the host go on whose boot ends next.
+// endBoot ends the boot that is due first.
 func (w *World) endBoot() {
 	n := w.boots.all[0].n
 	w.boots.leave(n, w.now, w.opt.Overload)

@@ -8,8 +8,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// TestSharedBootsSlowDownByTheFormula: n boots at once take sqrt(1 + (n/c)^2) times as long, to the millisecond, with less, as
-// much and more room.
+// TestSharedBootsSlowDownByTheFormula: n boots at once take sqrt(1 + (n/c)^2) times as long, to the millisecond, with
+// less, as much and more room.
 func TestSharedBootsSlowDownByTheFormula(t *testing.T) {
 	for _, c := range []struct{ boots, capacity int }{{1, 10}, {10, 10}, {40, 5}, {7, 3}, {3, 0}} {
 		w, ids := storm(t, c.boots, Overload{Model: BootShared, BootCapacity: c.capacity})

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// maxBody bounds what is read of a request; config drives of 64 MiB fit.
+// maxBody is the most bytes of a body: config drives may have 64 MiB.
 const maxBody = 128 << 20
 
-// call is one request on its way through.
+// call is one request.
 type call struct {
-	w      *World // set under the lock only
+	w      *World // only under the lock
 	r      *http.Request
 	kind   callKind
-	path   []string // without v1 and a .json at the end; {""} is /v1 itself
+	path   []string // without v1 and without a .json at the end; {""} is /v1 itself
 	query  url.Values
 	raw    []byte
 	minor  int
@@ -38,7 +38,8 @@ func newCall(r *http.Request) *call {
 	return c
 }
 
-// splitPath drops what reaches the same: slashes at the end, doubled ones below states, a .json at the end.
+// splitPath splits a path. It drops what makes no difference to Ironic: slashes at the end, double slashes below
+// states, and .json at the end.
 func splitPath(path string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(path, "/") {
@@ -67,7 +68,7 @@ func (c *call) classify() callKind {
 	return callOther
 }
 
-// readBody reads what Ironic's server would read: a body with a length. One in chunks counts as empty, as measured.
+// readBody reads the body as Ironic's server does. A body in chunks counts as empty, as measured.
 func (c *call) readBody() {
 	if c.r.Body == nil || c.r.ContentLength <= 0 {
 		return
@@ -78,8 +79,8 @@ func (c *call) readBody() {
 	}
 }
 
-// arguments merges the query with the body, as Ironic does: JSON object or form; a key that both have is a list of two. A
-// body that cannot be read has none.
+// arguments merges the query with the body, a JSON object or a form, as Ironic does. A key in both becomes a list of
+// two. An unreadable body has no arguments.
 func (c *call) arguments() map[string]any {
 	args := map[string]any{}
 	add := func(key string, v any) {
@@ -114,7 +115,7 @@ func (c *call) arguments() map[string]any {
 	return args
 }
 
-// checkArguments refuses those that Ironic does not know there.
+// checkArguments refuses arguments that are not known.
 func checkArguments[T any](given map[string]T, known []string) *fault {
 	var extra []string
 	for key := range given {
@@ -129,7 +130,7 @@ func checkArguments[T any](given map[string]T, known []string) *fault {
 	return clientFault(400, "Unexpected arguments: %s", strings.Join(extra, ", "))
 }
 
-// word is an argument that must be a text; nil where it is not given.
+// word returns an argument that must be a text; nil: it is not given.
 func word(args map[string]any, name string) (*string, *fault) {
 	switch v := args[name].(type) {
 	case nil:
@@ -141,7 +142,7 @@ func word(args map[string]any, name string) (*string, *fault) {
 	}
 }
 
-// base is scheme and host for links: Ironic takes the Host header as it comes.
+// base returns scheme and host of links. Ironic takes the Host header as it comes.
 func (c *call) base() string {
 	scheme := "http"
 	if c.r.TLS != nil {
@@ -150,7 +151,7 @@ func (c *call) base() string {
 	return scheme + "://" + c.r.Host
 }
 
-// links are the self and bookmark links of a resource.
+// links returns the self and bookmark links of a resource.
 func (c *call) links(path string) list {
 	return list{
 		object{{"href", c.base() + "/v1/" + path}, {"rel", "self"}},
@@ -158,7 +159,7 @@ func (c *call) links(path string) list {
 	}
 }
 
-// negotiate finds the minor version that a request asks for. ranged tells whether the answer names the supported range.
+// negotiate returns the minor version that a request asks for, and whether the answer must have the supported range.
 func (c *call) negotiate() (minor int, ranged bool, f *fault) {
 	most := c.w.opt.API.MaxMinor
 	asked := c.r.Header.Get(headerVersion)
@@ -187,5 +188,5 @@ func (c *call) negotiate() (minor int, ranged bool, f *fault) {
 	return minor, true, nil
 }
 
-// newer tells whether this plays the newer of the two Ironics that were measured.
+// newer reports whether the newer of the two measured Ironics is played.
 func (w *World) newer() bool { return w.opt.API.MaxMinor > 82 }

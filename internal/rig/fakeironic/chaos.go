@@ -20,33 +20,30 @@ type Trouble string
 
 // The troubles.
 const (
-	Refuse    Trouble = "refuse"     // the connection ends before anything is done
-	CutAfter  Trouble = "cut-after"  // it is done, then the connection ends without an answer
-	Slow      Trouble = "slow"       // waits Delay, then is done and answered
-	SlowAfter Trouble = "slow-after" // is done, then the answer waits Delay
-	Status    Trouble = "status"     // is answered with Code and nothing is done
-	DoneAfter Trouble = "done"       // is done, then is answered with Code
+	Refuse    Trouble = "refuse"     // the connection breaks, and Ironic does nothing
+	CutAfter  Trouble = "cut-after"  // Ironic does it, and the connection breaks without an answer
+	Slow      Trouble = "slow"       // Ironic waits for Delay first
+	SlowAfter Trouble = "slow-after" // Ironic does it, and its answer waits for Delay
+	Status    Trouble = "status"     // Ironic answers Code, and does nothing
+	DoneAfter Trouble = "done"       // Ironic does it, and answers Code
 	Torn      Trouble = "torn"       // the answer's JSON ends in the middle
-	Half      Trouble = "half"       // the connection ends in the middle of the answer
+	Half      Trouble = "half"       // the connection breaks in the middle of the answer
 )
 
-// Fault is a trouble on demand. The zero values of what it matches match all.
+// Fault is a trouble on demand, for requests that match all of its fields. A field with its zero value matches all
+// requests.
 type Fault struct {
-	Trouble Trouble `json:"trouble"`
-	// Requests is all (or empty), list, node or put.
-	Requests string `json:"requests,omitempty"`
-	// Path is a part of the request's path.
-	Path string `json:"path,omitempty"`
-	// Count is how many requests it meets, 0 is any number.
-	Count int `json:"count,omitempty"`
-	// Share of the requests that it meets, by chance; 0 is all. Each spelling of a query draws from a sequence of its own, so
-	// that it does not matter which of two requests is first.
-	Share float64 `json:"share,omitempty"`
-	// For is how long it lasts, by the clock; 0 is until it is taken away.
-	For   time.Duration `json:"-"`
-	Delay time.Duration `json:"-"`              // of Slow, not scaled by Speed
-	Code  int           `json:"code,omitempty"` // of Status
-	Text  string        `json:"text,omitempty"` // its faultstring
+	Trouble  Trouble `json:"trouble"`
+	Requests string  `json:"requests,omitempty"` // all, list, node or put; "": all
+	Path     string  `json:"path,omitempty"`     // a part of the request's path
+	Count    int     `json:"count,omitempty"`    // how many requests it hits; 0: any number
+	// Share is the part of these requests that it hits, by chance; 0: all. Each query has random numbers of its own, so
+	// that the order of two requests makes no difference.
+	Share float64       `json:"share,omitempty"`
+	For   time.Duration `json:"-"`              // how long it lasts; 0: until ClearFault
+	Delay time.Duration `json:"-"`              // of Slow and SlowAfter; Speed does not change it
+	Code  int           `json:"code,omitempty"` // of Status and DoneAfter
+	Text  string        `json:"text,omitempty"` // the faultstring of Code
 }
 
 func (f *Fault) validate() error {
@@ -70,14 +67,14 @@ func (f *Fault) validate() error {
 }
 
 type activeFault struct {
-	Fault // as asked for; Count goes down
+	Fault // Count goes down
 	id    int
-	until time.Time
-	bound bool
-	drawn map[string]uint64 // by query, how often Share was drawn
+	until time.Time         // zero: until ClearFault
+	bound bool              // Count counts
+	drawn map[string]uint64 // how often Share was drawn, by query
 }
 
-// AddFault puts a fault on and returns the number to take it away with.
+// AddFault adds a fault, and returns its number for ClearFault.
 func (s *Server) AddFault(f Fault) (int, error) {
 	if err := f.validate(); err != nil {
 		return 0, fmt.Errorf("fault: %w", err)
@@ -93,14 +90,14 @@ func (s *Server) AddFault(f Fault) (int, error) {
 	return a.id, nil
 }
 
-// ClearFault takes a fault away, 0 all of them.
+// ClearFault ends a fault, or with 0 all faults.
 func (s *Server) ClearFault(id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = slices.DeleteFunc(s.faults, func(a *activeFault) bool { return id == 0 || a.id == id })
 }
 
-// pick finds the faults that one request meets.
+// pick returns the faults that hit a request.
 func (s *Server) pick(now time.Time, c *call) (met hits) {
 	s.faults = slices.DeleteFunc(s.faults, func(a *activeFault) bool {
 		return !a.until.IsZero() && !now.Before(a.until) || a.bound && a.Count == 0
@@ -115,10 +112,11 @@ func (s *Server) pick(now time.Time, c *call) (met hits) {
 }
 
 func (f *Fault) matches(c *call) bool {
-	return (f.Requests == "" || f.Requests == "all" || f.Requests == string(c.kind)) && strings.Contains(c.r.URL.Path, f.Path)
+	kind := f.Requests == "" || f.Requests == "all" || f.Requests == string(c.kind)
+	return kind && strings.Contains(c.r.URL.Path, f.Path)
 }
 
-// spares draws whether a matching request is none of Share.
+// spares draws whether Share spares a request.
 func (a *activeFault) spares(c *call) bool {
 	if a.Share == 0 {
 		return false
@@ -130,13 +128,13 @@ func (a *activeFault) spares(c *call) bool {
 	return rand.New(rand.NewPCG(h.Sum64(), a.drawn[query])).Float64() >= a.Share
 }
 
-// errDropped is a connection that ends without an answer.
+// errDropped stands for a connection that breaks without an answer.
 var errDropped = errors.New("connection dropped by the fake")
 
-// hits are the faults that one request meets.
+// hits are the faults that hit one request.
 type hits []Fault
 
-// before is what they do before the request is done; where it is not done at all, that is the answer.
+// before does what the faults do before the request. instead is the answer if Ironic is to do nothing.
 func (h hits) before(ctx context.Context) (instead *answer, err error) {
 	for _, f := range h {
 		switch f.Trouble {
@@ -153,7 +151,7 @@ func (h hits) before(ctx context.Context) (instead *answer, err error) {
 	return instead, nil
 }
 
-// after is what they do when the request is done.
+// after does what the faults do after the request.
 func (h hits) after(ctx context.Context, a *answer) error {
 	for _, f := range h {
 		switch f.Trouble {
@@ -177,10 +175,11 @@ func (h hits) after(ctx context.Context, a *answer) error {
 func (f *Fault) answer() *answer {
 	text := fmt.Sprintf("The fake was told to answer %d.", f.Code)
 	set(&text, f.Text)
-	return &answer{status: f.Code, body: serverFault(f.Code, text).body(), header: http.Header{"Content-Type": {"application/json"}}}
+	header := http.Header{"Content-Type": {"application/json"}}
+	return &answer{status: f.Code, body: serverFault(f.Code, text).body(), header: header}
 }
 
-// wait sleeps by the real clock, or a bubble's, unless ctx ends first.
+// wait waits for d, unless ctx ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -201,7 +200,7 @@ func (s *Server) Admin() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /fake/truth", func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(out).Encode(s.Truth()) // or the client is gone
+		_ = json.NewEncoder(out).Encode(s.Truth()) // it fails only if the client is gone
 	})
 	mux.HandleFunc("POST /fake/faults", func(out http.ResponseWriter, r *http.Request) {
 		if err := s.adminFault(http.MaxBytesReader(out, r.Body, 64<<10)); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// conductorDown tells until when a conductor is away; 0 is that it is there.
+// conductorDown says until when a conductor is away; 0: it is there.
 type conductorDown struct {
 	until  int64
-	killed bool // still registered: the API tries to reach it
+	killed bool // it is still registered, so the API tries to reach it
 }
 
-// hostname is what a conductor writes into the lock of a node.
+// hostname returns what a conductor writes into the lock of a node.
 func hostname(conductor int) string {
 	if conductor == 0 {
 		return "localhost"
@@ -24,7 +24,7 @@ func hostname(conductor int) string {
 	return fmt.Sprintf("localhost-%d", conductor+1)
 }
 
-// stuck maps each state in which a conductor holds the lock on the state in which its restart leaves the node.
+// stuck maps each state in which a conductor holds the lock to the state into which its restart brings the node.
 var stuck = map[ironic.State]ironic.State{
 	ironic.Deploying: ironic.DeployFailed, ironic.Cleaning: ironic.CleanFailed,
 	ironic.Inspecting: ironic.InspectFailed, ironic.Rescuing: ironic.RescueFailed,
@@ -33,14 +33,14 @@ var stuck = map[ironic.State]ironic.State{
 	ironic.Servicing: ironic.ServiceFailed,
 }
 
-// periodicMaxWorkers is [conductor]periodic_max_workers, which bounds how many nodes of a state a conductor lets fail
-// when it starts.
+// periodicMaxWorkers is [conductor]periodic_max_workers: how many nodes of a state a conductor brings into their failed
+// state when it starts.
 const periodicMaxWorkers = 8
 
-// StopConductor takes a conductor (from 0) away for so long, d after Speed. A killed one is still registered: its PUTs
-// are 500, not 503. When it comes back, eight of the nodes that it held locked have failed in each state, those that
-// came into it first; the others have lost the lock, and nobody works on them until it is started again. The wait states
-// live on. Conductors do not take over each other's nodes.
+// StopConductor stops a conductor (from 0 on) for d, which Speed does not divide. A killed one is still registered: its
+// PUTs get a 500, and not a 503. When it comes back, eight nodes of each state that it held locked fail, those first
+// that have been in the state longest. The others lose the lock, and their work stops until it is started again. Wait
+// states go on. Conductors do not take over each other's nodes.
 func (w *World) StopConductor(now time.Time, conductor int, d time.Duration, killed bool) error {
 	w.Advance(now)
 	switch {
@@ -68,7 +68,7 @@ func (w *World) conductorUp(conductor int) {
 	for _, n := range held {
 		if swept[n.state]++; swept[n.state] > periodicMaxWorkers {
 			n.locked = false
-			n.gen++ // nothing that was to come of its work comes
+			n.gen++ // its work stops
 			continue
 		}
 		w.fail(n, fmt.Sprintf("The %s state can't be resumed by conductor %s. Moving to fail state.",
@@ -76,7 +76,7 @@ func (w *World) conductorUp(conductor int) {
 	}
 }
 
-// reach returns the fault of an API call that needs the node's conductor.
+// reach returns the fault of a request that needs the node's conductor; nil: it is there.
 func (w *World) reach(n *node) *fault {
 	switch d := w.down[n.conductor]; {
 	case d.until == 0:

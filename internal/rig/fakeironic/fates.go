@@ -10,21 +10,21 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Fate is something that befalls one host on demand.
+// Fate is what may befall a host on demand.
 type Fate string
 
 // The fates.
 const (
-	FateNever     Fate = "never"   // its boots never come up any more
-	FateFlap      Fate = "flap"    // agent_url comes and goes
-	FateFail      Fate = "fail"    // its next failing work fails, in any target of FailTargets
-	FateFailNow   Fate = "failnow" // its present work fails at once
-	FateVanish    Fate = "vanish"  // is gone from Ironic at once
-	FateAgentLost Fate = "wipe"    // agent_url is wiped at once; heartbeats bring it back only after a boot
-	FateHeal      Fate = "heal"    // ends all the lasting ones
+	FateNever     Fate = "never"   // none of its boots comes up
+	FateFlap      Fate = "flap"    // its agent_url comes and goes
+	FateFail      Fate = "fail"    // its next work of FailTargets fails
+	FateFailNow   Fate = "failnow" // its present work fails now
+	FateVanish    Fate = "vanish"  // Ironic deletes it now
+	FateAgentLost Fate = "wipe"    // its agent_url vanishes now, until its next boot
+	FateHeal      Fate = "heal"    // ends all lasting fates
 )
 
-// known is a node, which somebody brings into a state that Ironic knows; "": into none.
+// known returns a node, or an error if there is none or if Ironic does not know the state to.
 func (w *World) known(now time.Time, ident string, to ironic.State) (*node, error) {
 	w.Advance(now)
 	n := w.find(ident)
@@ -37,7 +37,7 @@ func (w *World) known(now time.Time, ident string, to ironic.State) (*node, erro
 	return n, nil
 }
 
-// Befall lets a fate come over a host.
+// Befall lets a fate befall a host.
 func (w *World) Befall(now time.Time, ident string, f Fate) error {
 	n, err := w.known(now, ident, "")
 	if err != nil {
@@ -67,14 +67,14 @@ func (w *World) Befall(now time.Time, ident string, f Fate) error {
 	return nil
 }
 
-// Known tells whether any Ironic has that state.
+// Known reports whether s is a state of any Ironic.
 func Known(s ironic.State) bool {
 	return s.Since() > 0 || s.Busy() || startStates[s] || s.Failed() || s == ironic.Verifying || s == ironic.Adopting ||
 		s == ironic.AdoptFailed || s == ironic.Rescue
 }
 
-// SetState puts a node into a state from outside, like an SQL update on a real Ironic: nothing works on it then, whatever
-// the state says, and stamps move. Agent tells whether agent_url is there.
+// SetState brings a node into a state, as an SQL update of a real Ironic would: its work ends, and stamps change. agent
+// says whether it has an agent_url.
 func (w *World) SetState(now time.Time, ident string, s ironic.State, agent bool) error {
 	n, err := w.known(now, ident, s)
 	if err != nil {
@@ -90,15 +90,14 @@ func (w *World) SetState(now time.Time, ident string, s ironic.State, agent bool
 	return nil
 }
 
-// Change is what Edit changes; what is nil or "" stays as it is.
+// Change is a change by Edit. Fields that are nil or "" change nothing.
 type Change struct {
 	State                      ironic.State
 	Agent, Maintenance, Locked *bool
-	Error, Group, Boot, Parent *string // Parent is a UUID, "" is no parent
+	Error, Group, Boot, Parent *string // Parent is a UUID; "": no parent
 }
 
-// Edit changes a node from outside, like an SQL update on a real Ironic: nothing works on it then, whatever its state
-// says. Stamps move with the state alone.
+// Edit changes a node, as an SQL update of a real Ironic would: its work ends. Only a new state changes stamps.
 func (w *World) Edit(now time.Time, ident string, c Change) error {
 	n, err := w.known(now, ident, c.State)
 	if err != nil {
@@ -126,27 +125,24 @@ func assign[T any](to, value *T) {
 	}
 }
 
-// Defect is something wrong with a part of the site. It befalls all hosts of that part for as long as it lasts.
+// Defect is a fault of a part of the site. While it lasts, it hits all hosts of that part.
 type Defect struct {
 	Kind DefectKind
-	// Part is the image's checksum or the conductor group; "" is every host.
-	Part string
+	Part string // the image's checksum or the conductor group; "": all hosts
 }
 
-// DefectKind is what is wrong.
+// DefectKind says what is wrong.
 type DefectKind string
 
 // The kinds of defects.
 const (
-	// DefectImage: deployments fail when the image has been written and does not match. Inspection and cleaning go well.
+	// DefectImage: deployments fail after the image is written, as its checksum is wrong. Other work succeeds.
 	DefectImage DefectKind = "image"
-	// DefectRack: no boot of a conductor group's hosts comes up, so that all their work fails when Ironic has waited long
-	// enough.
+	// DefectRack: no boot of the conductor group's hosts comes up, so their work fails at Ironic's time-out.
 	DefectRack DefectKind = "rack"
 )
 
-// SetDefects says what is wrong from now on, in place of all that was before. A boot that was lost stays lost when its
-// defect ends.
+// SetDefects replaces all defects. A boot that is lost stays lost when its defect ends.
 func (w *World) SetDefects(now time.Time, defects ...Defect) {
 	w.Advance(now)
 	w.defects = slices.Clone(defects)
@@ -167,16 +163,16 @@ func (w *World) defective(n *node, kind DefectKind) bool {
 	})
 }
 
-// image is the checksum of the one that n is to get; "" when there is none.
+// image returns the checksum of the image for n; "": it has none.
 func (n *node) image() string {
 	var info struct {
 		Checksum string `json:"image_checksum"`
 	}
-	_ = json.Unmarshal(n.rest["instance_info"], &info) // none, or of users' own words
+	_ = json.Unmarshal(n.rest["instance_info"], &info) // users may write anything there
 	return info.Checksum
 }
 
-// spoilt reports whether the present step of n writes an image that is bad.
+// spoilt reports whether the present step of n writes a bad image.
 func (w *World) spoilt(n *node) bool {
 	deploys := n.work.verb == ironic.TargetActive || n.work.verb == ironic.TargetRebuild
 	return deploys && n.state == ironic.Deploying && n.work.at == len(n.work.steps)-2 && w.defective(n, DefectImage)

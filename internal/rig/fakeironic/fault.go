@@ -7,12 +7,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// fault is an answer of Ironic that is no success, in one of its two inner forms: faultcode, or code and title for
-// routing and versions.
+// fault is an error of Ironic, in one of its two forms: with a faultcode, or with code and title for routes and
+// versions.
 type fault struct {
 	status int
 	text   string
-	code   string // Client, Server, or empty for the second form
+	code   string // Client or Server; "": the second form
 }
 
 func clientFault(status int, format string, args ...any) *fault {
@@ -30,18 +30,20 @@ func notFound(ident string) *fault { return clientFault(404, "Node %s could not 
 func notAcceptable() *fault { return clientFault(406, "Request not acceptable.") }
 
 func lockedFault(n *node) *fault {
-	return clientFault(409, "Node %s is locked by host %s, please retry after the current operation is completed.", n.uuid, hostname(n.conductor))
+	return clientFault(409, "Node %s is locked by host %s, please retry after the current operation is completed.",
+		n.uuid, hostname(n.conductor))
 }
 
 func wrongState(n *node, target ironic.Target) *fault {
-	return clientFault(400, `The requested action "%s" can not be performed on node "%s" while it is in state "%s".`, target, n.uuid, n.state)
+	return clientFault(400, `The requested action "%s" can not be performed on node "%s" while it is in state "%s".`,
+		target, n.uuid, n.state)
 }
 
 func inMaintenance(n *node, op string) *fault {
 	return clientFault(400, "The %s operation can't be performed on node %s because it's in maintenance mode.", op, n.uuid)
 }
 
-// or is status and text, or those of a success.
+// or returns status and text of the fault, or that status if there is none.
 func (f *fault) or(status int) (int, string) {
 	if f == nil {
 		return status, ""
@@ -49,7 +51,7 @@ func (f *fault) or(status int) (int, string) {
 	return f.status, f.text
 }
 
-// body writes a fault as Ironic does: JSON inside a string inside JSON.
+// body returns the fault as Ironic writes it: JSON in a string in JSON.
 func (f *fault) body() []byte {
 	inner := object{{"faultcode", f.code}, {"faultstring", f.text}, {"debuginfo", nil}}
 	if f.code == "" {

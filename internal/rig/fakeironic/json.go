@@ -6,19 +6,19 @@ import (
 	"unicode/utf16"
 )
 
-// member is a name and its value: nil, a string, a bool, an int, JSON text, an object or a list.
+// member is a name with its value: nil, a string, a bool, an int, JSON text, an object or a list.
 type member struct {
 	name  string
 	value any
 }
 
-// object keeps its members in their order.
+// object is a JSON object whose members keep their order.
 type object []member
 
 // list is a JSON array.
 type list []any
 
-// text is a string, or null when it is empty.
+// text returns s, or null for "".
 func text(s string) any {
 	if s == "" {
 		return nil
@@ -26,8 +26,8 @@ func text(s string) any {
 	return s
 }
 
-// appendJSON writes a value as Python's json.dumps does: blanks behind commas and colons, ASCII only, and nothing escaped
-// for HTML's sake.
+// appendJSON writes a value as Python's json.dumps does: blanks after commas and colons, only ASCII, and no escapes for
+// HTML.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

@@ -86,8 +86,8 @@ func drawOptions(t *rapid.T) Options {
 	return o
 }
 
-// TestLawsOverRandomHistories: a node never leaves the table of docs/dev/reference/ironic.md, and the truth is what the hosts
-// really did.
+// TestLawsOverRandomHistories: a node never leaves the table of docs/dev/reference/ironic.md, and the truth is what the
+// hosts really did.
 func TestLawsOverRandomHistories(t *testing.T) {
 	targets := []ironic.Target{"manage", "provide", "clean", "inspect", "active", "rebuild", "deleted", "rescue", "unrescue", "abort", "adopt"}
 	fates := []Fate{FateNever, FateFlap, FateFail, FateFailNow, FateVanish, FateAgentLost, FateHeal, FateHeal}

@@ -8,18 +8,19 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Query chooses a page of nodes. The zero value is the first page of all nodes in the order of their making.
+// Query selects a page of nodes. The zero value is the first page of all nodes, the oldest first.
 type Query struct {
-	State   ironic.State // "" is any
-	Limit   int          // 0 or above the API's own limit: that limit
+	State   ironic.State // "": any
+	Limit   int          // 0, or more than MaxLimit: MaxLimit
 	Marker  string       // UUID of the last node of the page before
-	SortKey string       // id, provision_updated_at; "" is id
+	SortKey string       // id or provision_updated_at; "": id
 	Desc    bool
 
-	children bool // nodes with a parent too
+	children bool // also nodes with a parent
 }
 
-// List returns a page and whether it is full, so that another may follow. An unknown marker or sort key shows nothing.
+// List returns a page, and whether it is full, so that another may follow. With an unknown marker or sort key it is
+// empty.
 func (w *World) List(now time.Time, q Query) (page []ironic.Node, more bool) {
 	w.Advance(now)
 	w.count(callList)
@@ -31,7 +32,7 @@ func (w *World) List(now time.Time, q Query) (page []ironic.Node, more bool) {
 	return page, len(rows) == q.Limit
 }
 
-// page finds the rows of q and sets q.Limit to what counts.
+// page returns the nodes of q, and sets q.Limit to the number that counts.
 func (w *World) page(q *Query) (rows []*node, f *fault) {
 	if most := w.opt.API.MaxLimit; q.Limit <= 0 || q.Limit > most {
 		q.Limit = most
@@ -60,7 +61,7 @@ func (w *World) page(q *Query) (rows []*node, f *fault) {
 	return rows, nil
 }
 
-// compare orders rows. The id breaks ties, and NULL is the least.
+// compare orders nodes. The id decides between equal ones, and NULL comes first.
 func (q *Query) compare(a, b *node) int {
 	order := cmp.Compare(a.id, b.id)
 	if q.SortKey == "provision_updated_at" {

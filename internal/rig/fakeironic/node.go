@@ -12,12 +12,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// node is one row of the world. A time of 0 is NULL.
+// node is a node. A time of 0 is NULL.
 type node struct {
-	id         int64 // as in Ironic's table: grows, never used again
+	id         int64 // as in Ironic's table: it grows with each node
 	uuid, name string
 
-	// What users set. rest holds JSON text by field name, and is shared between nodes: replaced, never changed.
+	// Users set these. rest has the JSON of other fields by name. Nodes share it, so put replaces it.
 	driver, group, boot, instance string
 	rest                          map[string]json.RawMessage
 
@@ -27,37 +27,36 @@ type node struct {
 	lastError, fault, power                  string
 	maintenance                              bool
 	reason                                   string // of the maintenance
-	locked                                   bool   // a conductor works on it
-	inventory                                bool   // an inspection has ended well
+	locked                                   bool   // its conductor works on it
+	inventory                                bool   // an inspection has succeeded
 
 	conductor int
 	draw      draw.Stream
 	work      *work
-	gen       uint32 // counts steps: what was to come of an earlier one is void
-	beat      uint32 // the same for heartbeats
+	gen       uint32 // counts steps: events of an earlier step do not happen
+	beat      uint32 // counts heartbeats likewise
 	booting   bool
 	gone      bool
 	fate      fate
 	failures  int // works that failed
 }
 
-// fate is what was decided for a host, by the options or on demand.
+// fate is what the options or Befall decided for a host.
 type fate struct {
 	never   bool // boots never come up
 	flap    bool // its agent_url comes and goes
-	failing int  // so many tries still fail
-	pinned  bool // somebody else holds the lock
+	failing int  // how many more works fail
+	pinned  bool // something else holds the lock
 }
 
-// NodeSpec is a node to be made. Empty fields have Ironic's defaults: no name, a drawn UUID, state enroll, boot
-// interface ipxe.
+// NodeSpec describes a new node. Empty fields mean no name, a drawn UUID, the state enroll and the boot interface ipxe.
 type NodeSpec struct {
 	UUID, Name     string
-	State          ironic.State // any state; a busy one is left alone
+	State          ironic.State // any state; no work ends a busy one
 	ConductorGroup string
 	BootInterface  string
 	Image          string    // checksum in instance_info
-	Since          time.Time // of the state; the zero value is none
+	Since          time.Time // when it came into the state; zero: Ironic does not say
 }
 
 var fleetSets = map[string]json.RawMessage{
@@ -65,7 +64,7 @@ var fleetSets = map[string]json.RawMessage{
 	"properties":  json.RawMessage(`{"cpu_arch": "x86_64", "cpus": 64, "memory_mb": 262144, "local_gb": 900}`),
 }
 
-// newNode gives a node its id, stream, UUID and conductor.
+// newNode returns a node with an id, a stream, a UUID and a conductor. insert adds it to the world.
 func (w *World) newNode() *node {
 	w.lastID++
 	n := &node{
@@ -117,7 +116,7 @@ func (w *World) CreateNode(now time.Time, s NodeSpec) (string, error) {
 	return n.uuid, nil
 }
 
-// set puts a value in place of a default, unless it is none.
+// set sets to to value, unless value is "".
 func set[T ~string](to *T, value T) {
 	if value != "" {
 		*to = value
@@ -141,7 +140,7 @@ func (w *World) unique(uuid, name string) *fault {
 }
 
 func (w *World) insert(n *node) {
-	for range 4 { // so that the hosts of a seed are those that the storms of the pages have
+	for range 4 { // old draws, without which the storms in the docs would have other hosts
 		n.draw.Float()
 	}
 	if n.draw.Chance(w.opt.Fates.Failing) {
@@ -163,7 +162,7 @@ func (w *World) rename(n *node, name string) {
 	}
 }
 
-// remove takes n out of Ironic: whatever it was doing is over.
+// remove takes n out of Ironic, and ends its work.
 func (w *World) remove(n *node) {
 	w.drop(n)
 	w.boots.leave(n, w.now, w.opt.Overload)
@@ -192,13 +191,14 @@ func (w *World) deleteNode(n *node, ident string) *fault {
 	}
 	if !n.maintenance && !slices.Contains(deletable, n.state) {
 		return clientFault(409, `Can not delete node "%s" while it is in provision state "%s". Valid provision states `+
-			`to perform deletion are: "('manageable', 'enroll', 'adopt failed', 'available')", or set the node into maintenance mode`, n.uuid, n.state)
+			`to perform deletion are: "('manageable', 'enroll', 'adopt failed', 'available')", or set the node into `+
+			`maintenance mode`, n.uuid, n.state)
 	}
 	w.remove(n)
 	return nil
 }
 
-// free refuses what a conductor would have to do that is away, or for a node that is locked.
+// free returns the fault of a request that needs the conductor of n or its lock; nil: none.
 func (w *World) free(n *node) *fault {
 	if f := w.reach(n); f != nil {
 		return f
@@ -209,7 +209,7 @@ func (w *World) free(n *node) *fault {
 	return nil
 }
 
-// holder is who holds the lock of n, or nothing.
+// holder returns who holds the lock of n; "": nobody does.
 func (n *node) holder() string {
 	if n.locked || n.fate.pinned {
 		return hostname(n.conductor)
@@ -229,7 +229,7 @@ func (w *World) maintain(n *node, on bool, reason string) *fault {
 	return nil
 }
 
-// EndMaintenance is DELETE /v1/nodes/<ident>/maintenance without HTTP; the result is as for SetProvision.
+// EndMaintenance is DELETE /v1/nodes/<ident>/maintenance without HTTP. It returns the same as SetProvision.
 func (w *World) EndMaintenance(now time.Time, ident string) (status int, faultstring string) {
 	w.Advance(now)
 	w.count(callOther)
@@ -240,7 +240,7 @@ func (w *World) EndMaintenance(now time.Time, ident string) (status int, faultst
 	return f.or(202)
 }
 
-// Node returns one node as the single GET shows it.
+// Node returns a node as GET /v1/nodes/<ident> shows it, and whether it exists.
 func (w *World) Node(now time.Time, ident string) (ironic.Node, bool) {
 	w.Advance(now)
 	w.count(callNode)
@@ -251,14 +251,14 @@ func (w *World) Node(now time.Time, ident string) (ironic.Node, bool) {
 	return n.public(), true
 }
 
-// Inventory reports whether an inspection of a node has ended well.
+// Inventory reports whether an inspection of a node has succeeded.
 func (w *World) Inventory(now time.Time, ident string) bool {
 	w.Advance(now)
 	n := w.find(ident)
 	return n != nil && n.inventory
 }
 
-// public is a node in the words of pkg/ironic.
+// public returns n in the form of pkg/ironic.
 func (n *node) public() ironic.Node {
 	return ironic.Node{
 		UUID: n.uuid, Name: n.name, State: n.state, TargetState: n.target,
@@ -269,7 +269,7 @@ func (n *node) public() ironic.Node {
 	}
 }
 
-// isoTime writes a stamp like Python's isoformat; NULL is empty.
+// isoTime returns a time as Python's isoformat does; "" for NULL.
 func isoTime(nanos int64, zone string) string {
 	if nanos == 0 {
 		return ""

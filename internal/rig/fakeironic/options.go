@@ -14,12 +14,11 @@ import (
 // Span is a closed range of durations.
 type Span = draw.Span
 
-// Options say what kind of Ironic is played. DefaultOptions is the place to start from; the zero value is not valid.
+// Options describe an Ironic. Start from DefaultOptions: the zero value is not valid.
 type Options struct {
-	// Seed decides everything that is drawn. Each host draws from a stream of its own, so its durations do not depend
-	// on what the others do.
+	// Seed decides all random numbers. Each host has a stream of its own, so its durations do not depend on other hosts.
 	Seed uint64
-	// Speed scales all durations: at 60 one real second plays one minute.
+	// Speed divides all durations: with 60, a minute takes a second.
 	Speed float64
 
 	Fleet     Fleet
@@ -30,43 +29,35 @@ type Options struct {
 
 	// FastTrack keeps the agent running between the phases (docs/dev/reference/ironic.md).
 	FastTrack bool
-	// Conductors share the nodes; each one's clock is ConductorSkew ahead of the one before it, which shows in the
-	// stamps that it writes.
+	// Conductors share the nodes. The clock of each is ConductorSkew ahead of the one before it, as its stamps show.
 	Conductors    int
 	ConductorSkew time.Duration
-	// WholeSeconds cuts the stamps of nodes to seconds, as MariaDB keeps them. The time of an agent's heartbeat is text
-	// and stays whole.
+	// WholeSeconds cuts the stamps of nodes to seconds, as MariaDB does. The time of a heartbeat is text, and keeps its
+	// fraction.
 	WholeSeconds bool
-	// Hold lets no work begin or end by itself: a PUT is taken in any state and moves the node, and all else is left
-	// to Edit.
+	// Hold lets no work end by itself: a PUT moves the node from any state into the first state of its work, and only
+	// Edit moves it on.
 	Hold bool
-	// Limit is what Truth counts time over; 0 is none.
+	// Limit is the limit of Truth.OverLimit; 0: none.
 	Limit int
 }
 
-// Fleet is what nodes there are at the start.
+// Fleet describes the nodes at the start.
 type Fleet struct {
-	// Nodes named namespace~name are spread evenly over Namespaces.
-	Nodes, Namespaces int
-	// Start is the state they are in, a stable one.
-	Start ironic.State
-	// Unnamed and VirtualMedia are shares of the nodes, 0..1.
-	Unnamed, VirtualMedia float64
-	// ConductorGroups are given out in turn; none means the group "".
-	ConductorGroups []string
+	Nodes, Namespaces     int          // nodes have names namespace~name, and are spread evenly over the namespaces
+	Start                 ironic.State // their state, a stable one
+	Unnamed, VirtualMedia float64      // parts of the nodes, 0..1: without a name, and with virtual media
+	ConductorGroups       []string     // of the nodes, in turn; none: all are in the group ""
 }
 
-// API is how the HTTP side behaves.
+// API describes the HTTP side.
 type API struct {
-	// MaxMinor is the newest API version 1.x; above 82 errors and names are those of the newer Ironic that was measured.
-	MaxMinor int
-	// MaxLimit is the longest page.
-	MaxLimit int
-	// Username and Password switch http_basic on.
-	Username, Password string
+	MaxMinor           int    // the newest API version 1.x; above 82, errors are those of the newer measured Ironic
+	MaxLimit           int    // the most nodes in a page
+	Username, Password string // of http_basic; "": no credentials needed
 }
 
-// Durations of the parts of a work, before Speed.
+// Durations are how long the parts of a work take, before Speed.
 type Durations struct {
 	Verify      Span // enroll to manageable, adopting to active
 	Prepare     Span // a conductor's part before the ramdisk boots
@@ -80,20 +71,20 @@ type Durations struct {
 	Unrescue    Span
 	Service     Span
 	Heartbeat   Span // between two heartbeats
-	// Callback is how long Ironic waits for a sign of life in a wait state.
+	// Callback is how long Ironic waits for a heartbeat in a wait state.
 	Callback time.Duration
 }
 
 // Fates are what happens to some hosts.
 type Fates struct {
-	CleanReboot float64 // chance, per clean, of a reboot in the middle
-	Failing     float64 // share of hosts that fail their first FailTries works in FailTargets
+	CleanReboot float64 // chance that a cleaning has a reboot in the middle
+	Failing     float64 // part of the hosts that fail their first FailTries works of FailTargets
 	FailTries   int
 	FailTargets []string // targets, see ironic.Target
 }
 
-// DefaultOptions returns the time lines of docs/dev/reference/ironic.md in real time, no nodes, no faults, and API 1.81,
-// which Debian 12's Ironic has.
+// DefaultOptions returns an Ironic with the times of docs/dev/reference/ironic.md, without nodes and faults, and with
+// API 1.81, which Debian 12's Ironic has.
 func DefaultOptions() Options {
 	second := func(low, high int) Span {
 		return Span{Min: time.Duration(low) * time.Second, Max: time.Duration(high) * time.Second}
@@ -114,7 +105,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate reports every option that cannot be, each with its value and the rule.
+// Validate returns all wrong options, each with its value and the rule.
 func (o *Options) Validate() error {
 	var errs []error
 	bad := func(ok bool, field string, value any, rule string) {
@@ -146,23 +137,28 @@ var startStates = map[ironic.State]bool{
 	ironic.Enroll: true, ironic.Manageable: true, ironic.Available: true, ironic.Active: true,
 }
 
-// Flags binds what users of the command set, with the present values as defaults.
+// Flags adds the flags of the command to fs, with the present values as defaults.
 func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
 	fs.Float64Var(&o.Speed, "speed", o.Speed, "scales all durations; 60 plays a minute in a second")
 	fs.IntVar(&o.Fleet.Nodes, "nodes", o.Fleet.Nodes, "nodes at the start")
 	fs.IntVar(&o.Fleet.Namespaces, "namespaces", o.Fleet.Namespaces, "namespaces that the nodes are spread over")
 	fs.StringVar((*string)(&o.Fleet.Start), "start-state", string(o.Fleet.Start), "state of the nodes at the start")
-	fs.StringSliceVar(&o.Fleet.ConductorGroups, "conductor-groups", o.Fleet.ConductorGroups, "conductor groups, given out in turn")
+	fs.StringSliceVar(&o.Fleet.ConductorGroups, "conductor-groups", o.Fleet.ConductorGroups,
+		"conductor groups, given out in turn")
 	fs.IntVar(&o.API.MaxMinor, "max-minor", o.API.MaxMinor, "newest API version 1.x")
 	fs.IntVar(&o.Limit, "limit", o.Limit, "working hosts above this are counted as over, 0 none")
 	fs.Float64Var(&o.Fates.Failing, "failing", o.Fates.Failing, "share of hosts that fail their first tries")
 	fs.IntVar(&o.Fates.FailTries, "fail-tries", o.Fates.FailTries, "how many tries a failing host fails")
 	fs.StringSliceVar(&o.Fates.FailTargets, "fail-targets", o.Fates.FailTargets, "targets in which failing hosts fail")
-	fs.IntVar(&o.Overload.BootCapacity, "boot-capacity", o.Overload.BootCapacity, "hosts that can PXE boot at full speed, 0 no limit")
-	fs.IntVar(&o.Overload.CollapseAbove, "collapse-above", o.Overload.CollapseAbove, "booting hosts above which boots get lost, 0 never")
-	fs.Float64Var(&o.Overload.CollapseChance, "collapse-chance", o.Overload.CollapseChance, "chance that such a boot is lost")
+	boots := &o.Overload
+	fs.IntVar(&boots.BootCapacity, "boot-capacity", boots.BootCapacity,
+		"hosts that can PXE boot at full speed, 0 no limit")
+	fs.IntVar(&boots.CollapseAbove, "collapse-above", boots.CollapseAbove,
+		"booting hosts above which boots get lost, 0 never")
+	fs.Float64Var(&boots.CollapseChance, "collapse-chance", boots.CollapseChance, "chance that such a boot is lost")
 	fs.Var(&o.Durations.Boot, "boot", "PXE boot until the first heartbeat")
 	fs.Var(&o.Durations.DeployRun, "deploy-run", "writing the image")
-	fs.DurationVar(&o.Durations.Callback, "callback-timeout", o.Durations.Callback, "wait states without a sign of life fail after this")
+	fs.DurationVar(&o.Durations.Callback, "callback-timeout", o.Durations.Callback,
+		"wait states without a sign of life fail after this")
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// A work is what an accepted PUT starts: its steps one after the other, then the goal. Steps are drawn at the start,
-// from the host's own stream.
+// work is what an accepted PUT starts: steps, one after the other, and then the goal. plan draws all steps from the
+// host's stream.
 type work struct {
 	verb   ironic.Target
 	steps  []step
 	at     int
-	goal   ironic.State // and target_provision_state while it runs
-	failAt int          // the step at whose end the work fails, -1 none
-	busy   bool         // counts as work of the host
+	goal   ironic.State // is also target_provision_state meanwhile
+	failAt int          // the step at whose end the work fails; -1: none
+	busy   bool         // it counts as work of the host
 }
 
 type step struct {
@@ -25,7 +25,7 @@ type step struct {
 	boot  bool // the PXE part of a wait state
 }
 
-// agentMove is what the beginning of a step does to agent_url.
+// agentMove is what the start of a step does to agent_url.
 type agentMove uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	agentSet // the ramdisk's first heartbeat
 )
 
-// plan draws the work that a verb starts on n (docs/dev/reference/ironic.md).
+// plan returns the work that a verb starts on n (docs/dev/reference/ironic.md).
 func (w *World) plan(n *node, verb ironic.Target) *work {
 	d, draw := &w.opt.Durations, &n.draw
 	job := &work{verb: verb, failAt: -1, busy: true, goal: ironic.Active}
@@ -73,8 +73,8 @@ func (w *World) plan(n *node, verb ironic.Target) *work {
 	return job
 }
 
-// ramdisk is the part that all boots share: the conductor prepares, the host boots unseen, its first heartbeat brings
-// the agent, the conductor goes on.
+// ramdisk returns the steps of each boot: the conductor prepares, the host boots, the first heartbeat brings the agent,
+// the conductor goes on.
 func (w *World) ramdisk(draw *draw.Stream, lockedState, wait ironic.State, run Span) []step {
 	d := &w.opt.Durations
 	return []step{
@@ -89,7 +89,7 @@ func (w *World) inspectSteps(draw *draw.Stream) []step {
 	d := &w.opt.Durations
 	first := agentKeep
 	if w.opt.FastTrack {
-		first = agentSet // without fast track the heartbeat is ignored
+		first = agentSet // without fast track Ironic ignores the heartbeat
 	}
 	return []step{
 		{state: ironic.Inspecting, hold: draw.Span(d.Prepare), agent: agentWipe},
@@ -98,13 +98,13 @@ func (w *World) inspectSteps(draw *draw.Stream) []step {
 	}
 }
 
-// endWipe is how long before the end of a clean the agent's URL goes.
+// endWipe is how long before the end of a cleaning agent_url vanishes.
 const endWipe = 30 * time.Millisecond
 
-// cleanSteps are those of a clean, which a node may switch off where it comes by itself.
+// cleanSteps returns the steps of a cleaning. A node may switch automated cleaning off.
 func (w *World) cleanSteps(n *node, fast, automated bool) []step {
 	d, draw := &w.opt.Durations, &n.draw
-	if automated && string(n.rest["automated_clean"]) == "false" { // nothing boots: cleaning is passed at once
+	if automated && string(n.rest["automated_clean"]) == "false" { // nothing boots, so cleaning ends at once
 		return []step{{state: ironic.Cleaning, hold: 5 * time.Millisecond}}
 	}
 	run, reboot := draw.Span(d.CleanRun), draw.Chance(w.opt.Fates.CleanReboot)

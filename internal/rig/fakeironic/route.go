@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// reply is the body of an answer, if there is one, and its status; or else the fault.
+// reply is an answer before it is JSON: a status with a body or none, or a fault.
 type reply struct {
 	status int
 	body   any
@@ -21,8 +21,8 @@ func ok(body any) reply { return reply{status: http.StatusOK, body: body} }
 
 func no(f *fault) reply { return reply{fault: f} }
 
-// route finds what a request reaches. Several spellings reach the same, as in a real Ironic: with and without v1, slashes
-// at both ends, a .json at the end.
+// route finds what a request reaches. As in a real Ironic, several spellings reach the same: with and without v1, with
+// slashes at both ends, with .json at the end.
 func (c *call) route() reply {
 	p := c.path
 	if len(p) == 0 {
@@ -32,22 +32,23 @@ func (c *call) route() reply {
 		return no(clientFault(400, "Expected UUID or name for node_ident: "))
 	}
 	if len(p) > 1 && slices.ContainsFunc(p, func(part string) bool { return part == "" || part == "." || part == ".." }) {
-		// Ironic's routing gets lost in such parts, but not in empty ones below states.
+		// Ironic's routes fail at such parts, but not at empty ones below states, which splitPath has dropped.
 		return no(serverFault(500, "NodeStatesController.provision() got multiple values for argument 'target'"))
 	}
 	switch p[0] {
 	case "":
 		if c.r.Method != http.MethodGet {
-			return no(clientFault(405, "The server could not comply with the request since it is either malformed or otherwise incorrect."))
+			return no(clientFault(405, "The server could not comply with the request since it is either malformed or "+
+				"otherwise incorrect."))
 		}
 		return ok(object{{"id", "v1"}, {"nodes", c.links("nodes/")}, {"version", c.versionObject()}})
 	case "nodes":
 		return c.routeNodes(p[1:])
-	case "ports": // whatever is asked for: the fake has none
+	case "ports": // the fake has none
 		return ok(object{{"ports", list{}}})
 	case "drivers":
 		return ok(object{{"drivers", c.drivers()}})
-	case "lookup": // of a node that none of its addresses has
+	case "lookup": // no node has any of these addresses
 		return no(clientFault(404, "Resource could not be found."))
 	}
 	return no(routeFault(404, ""))
@@ -68,7 +69,7 @@ func (c *call) rootDocument() object {
 	}
 }
 
-// drivers are there only while a conductor lives, or seems to.
+// drivers returns the drivers, which exist only while a conductor lives or seems to.
 func (c *call) drivers() list {
 	if !slices.ContainsFunc(c.w.down, func(d conductorDown) bool { return d.until == 0 || d.killed }) {
 		return list{}
@@ -76,7 +77,7 @@ func (c *call) drivers() list {
 	return list{object{{"name", "fake-hardware"}, {"hosts", list{hostname(0)}}, {"type", "dynamic"}}}
 }
 
-// subs are the parts of a node that are lists, of nothing here.
+// subs are the lists below a node, all of which are empty here.
 var subs = []string{"ports", "portgroups", "vifs", "traits", "bios", "firmware"}
 
 func (c *call) routeNodes(p []string) reply {
@@ -113,11 +114,11 @@ func (c *call) routeNodes(p []string) reply {
 	return no(routeFault(405, ""))
 }
 
-// routeNode serves what is below one node.
+// routeNode serves what is below a node.
 func (c *call) routeNode(n *node, p []string) reply {
 	method := c.r.Method
 	switch {
-	case p[0] == "validate" && method == http.MethodGet: // the RPC that BMO makes before it deploys
+	case p[0] == "validate" && method == http.MethodGet: // BMO asks this before it deploys
 		fine := object{{"result", true}}
 		return reply{200, object{{"boot", fine}, {"deploy", fine}, {"power", fine}}, c.w.reach(n)}
 	case p[0] == "maintenance" && (method == http.MethodPut || method == http.MethodDelete):
@@ -133,9 +134,10 @@ func (c *call) routeNode(n *node, p []string) reply {
 	return no(routeFault(404, ""))
 }
 
-// putArguments are those of a PUT of states/provision.
+// putArguments are the arguments of PUT states/provision. The first two may be parts of the path.
 var putArguments = []string{
-	"target", "configdrive", "clean_steps", "deploy_steps", "service_steps", "runbook", "rescue_password", "disable_ramdisk",
+	"target", "configdrive", "clean_steps", "deploy_steps", "service_steps", "runbook", "rescue_password",
+	"disable_ramdisk",
 }
 
 func (c *call) routeStates(ident string, p []string) reply {
@@ -150,7 +152,7 @@ func (c *call) routeStates(ident string, p []string) reply {
 		return no(routeFault(405, ""))
 	}
 	args := c.arguments()
-	for i, part := range p[1:] { // target and config drive as parts of the path
+	for i, part := range p[1:] { // target and config drive may be parts of the path
 		args[putArguments[i]] = part
 	}
 	if f := c.provision(ident, args); f != nil {
@@ -185,7 +187,7 @@ var (
 	nameForm = regexp.MustCompile(`^[a-zA-Z0-9._~-]+$`)
 )
 
-// lookup finds a node as the version allows: names from 1.5, `~` from 1.10.
+// lookup finds a node by what the version allows: names from 1.5 on, and `~` in names from 1.10 on.
 func (c *call) lookup(ident string) (*node, *fault) {
 	n := c.w.find(ident)
 	switch {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The headers in the spelling that net/http gives them.
+// The headers, in the spelling of net/http.
 const (
 	headerVersion    = "X-Openstack-Ironic-Api-Version"
 	headerMinVersion = "X-Openstack-Ironic-Api-Minimum-Version"
@@ -25,43 +25,43 @@ const (
 	headerRequestID  = "Openstack-Request-Id"
 )
 
-// Server is Ironic's HTTP round a World. It is safe for concurrent use. Make it with NewServer; it starts no goroutine.
+// Server is the HTTP API of a World. It is safe for concurrent use. Make one with NewServer; it starts no goroutine.
 type Server struct {
 	clock func() time.Time
 
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	world  *World
 	faults []*activeFault
-	lastID int // of a fault
+	lastID int // of faults
 }
 
-// NewServer serves w by the given clock; time.Now is the usual one.
+// NewServer returns a Server of w. clock is mostly time.Now.
 func NewServer(w *World, clock func() time.Time) *Server {
 	return &Server{world: w, clock: clock}
 }
 
-// With runs f on the world under the server's lock. f must not keep the world and must not call the server.
+// With calls f with the world, under the server's lock. f must not keep the world, and must not call the server.
 func (s *Server) With(f func(now time.Time, w *World)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(s.clock(), s.world)
 }
 
-// Truth returns what really goes on now.
+// Truth returns the truth now.
 func (s *Server) Truth() (t Truth) {
 	s.With(func(now time.Time, w *World) { t = w.Truth(now) })
 	return t
 }
 
-// answer is a response before it meets a wire or the faults on demand.
+// answer is a response before faults change it.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	half   bool // the connection ends in the middle of the body
+	half   bool // the connection breaks in the middle of the body
 }
 
-// handle plays one request. The lock is held only for the world, never while a fault makes somebody wait.
+// handle answers a request. It holds the lock only for calls of the world, not while a fault makes the client wait.
 func (s *Server) handle(r *http.Request) (answer, error) {
 	c := newCall(r)
 	s.mu.Lock()
@@ -76,7 +76,7 @@ func (s *Server) handle(r *http.Request) (answer, error) {
 	} else if instead != nil {
 		return *instead, nil
 	}
-	// The body is read without the lock: a client may be slow to send it.
+	// Without the lock: a client may send its body slowly.
 	c.readBody()
 
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func (s *Server) handle(r *http.Request) (answer, error) {
 	return a, hits.after(r.Context(), &a)
 }
 
-// answer runs the middle layers of Ironic: auth, versions, routing.
+// answer does what the layers of Ironic do: credentials, versions, routes.
 func (c *call) answer() answer {
 	c.header = http.Header{}
 	if why := c.unauthorized(); why != "" {
@@ -95,7 +95,7 @@ func (c *call) answer() answer {
 		return c.says(401, appendJSON(nil, object{{"error", object{{"message", why}, {"code", 401}}}}))
 	}
 	minor, ranged, f := c.negotiate()
-	root := len(c.path) == 0 // knows no versions
+	root := len(c.path) == 0 // the root has no versions
 	if root {
 		minor, f = 1, nil
 	}
@@ -104,7 +104,7 @@ func (c *call) answer() answer {
 		c.header.Set(headerMaxVersion, fmt.Sprint("1.", c.w.opt.API.MaxMinor))
 	}
 	if f != nil {
-		if len(c.path) == 1 && c.path[0] == "" && ranged { // the version document answers in the other form
+		if len(c.path) == 1 && c.path[0] == "" && ranged { // the version document has the other form of errors
 			f.code = "Client"
 			c.header.Set(headerRequestID, "req-"+c.w.draw.UUID())
 		}
@@ -131,8 +131,8 @@ func (c *call) says(status int, body []byte) answer {
 	return answer{status: status, header: c.header, body: body}
 }
 
-// unauthorized is why a request is refused by http_basic, or nothing. The documents of versions and what agents ask need no
-// credentials.
+// unauthorized returns why http_basic refuses the request; "": it does not. Version documents and what agents ask need
+// no credentials.
 func (c *call) unauthorized() string {
 	api := &c.w.opt.API
 	if api.Username == "" || len(c.path) == 0 || c.path[0] == "" || c.path[0] == "lookup" {
@@ -148,7 +148,7 @@ func (c *call) unauthorized() string {
 	return ""
 }
 
-// ServeHTTP answers on a real connection.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	a, err := s.handle(r)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Server) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write writes all of an answer, or half.
+// write writes the answer, or half of its body.
 func (a *answer) write(out http.ResponseWriter) {
 	maps.Copy(out.Header(), a.header)
 	if a.status != http.StatusNoContent {
@@ -171,16 +171,15 @@ func (a *answer) write(out http.ResponseWriter) {
 	if a.half {
 		body = body[:len(body)/2]
 	}
-	_, _ = out.Write(body) // or the client is gone
+	_, _ = out.Write(body) // it fails only if the client is gone
 }
 
-// Transport returns a RoundTripper that answers in memory, without sockets or goroutines: it is safe inside
-// testing/synctest bubbles.
+// Transport returns a RoundTripper that answers in memory, without sockets or goroutines.
 func (s *Server) Transport() http.RoundTripper { return transport{s} }
 
 type transport struct{ s *Server }
 
-// RoundTrip answers one request; faults that end a connection are errors.
+// RoundTrip implements http.RoundTripper. A fault that breaks the connection is an error.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		defer r.Body.Close()
@@ -197,7 +196,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		in.TLS = &tls.ConnectionState{}
 	}
 	if r.ContentLength == 0 && r.Body != nil && r.Body != http.NoBody {
-		in.ContentLength = -1 // unknown: a real wire would carry it in chunks
+		in.ContentLength = -1 // not known: a real connection would carry chunks
 	}
 	a, err := t.s.handle(in)
 	if err != nil {
@@ -218,7 +217,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// Serve answers on l until ctx ends, with the API at / and the fake's own handler (Admin) at /fake/.
+// Serve serves the API at / and Admin at /fake/ on l, until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	admin := s.Admin()
 	server := &http.Server{
@@ -231,7 +230,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, WriteTimeout: 5 * time.Minute,
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // nobody needs an answer any more
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // requests may break off
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("fake ironic: serve: %w", err)

@@ -11,29 +11,32 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// allFields are those of a node in Ironic's own order.
+// allFields are all fields of a node, in Ironic's order.
 var allFields = strings.Fields(`uuid created_at updated_at automated_clean bios_interface boot_interface boot_mode
 	clean_step conductor_group console_enabled console_interface deploy_interface deploy_step description disable_power_off
 	driver driver_info driver_internal_info extra fault firmware_interface inspection_finished_at inspection_started_at
-	inspect_interface instance_info instance_uuid last_error lessee maintenance maintenance_reason management_interface name
-	network_data network_interface owner parent_node power_interface power_state properties protected protected_reason
+	inspect_interface instance_info instance_uuid last_error lessee maintenance maintenance_reason management_interface
+	name network_data network_interface owner parent_node power_interface power_state properties protected protected_reason
 	provision_state provision_updated_at raid_config raid_interface rescue_interface reservation resource_class retired
 	retired_reason secure_boot shard storage_interface target_power_state target_provision_state target_raid_config traits
 	vendor_interface`)
 
-// objects are the fields that are {} where nothing is in them.
-var objects = strings.Fields("clean_step deploy_step driver_info extra instance_info network_data properties raid_config target_raid_config")
+// objects are the fields whose empty value is {}.
+var objects = strings.Fields(`clean_step deploy_step driver_info extra instance_info network_data properties raid_config
+	target_raid_config`)
 
-// since is the first version that has a field, for those that somebody may ask for with an older one.
+// since has the first version with a field, for fields that an older version may ask for.
 var since = map[string]int{
 	"driver_internal_info": 3, "name": 5, "boot_interface": 31, "fault": 42, "conductor_group": 46, "parent_node": 83,
 	"disable_power_off": 95, "firmware_interface": 86, "shard": 82,
 }
 
-// stateFields are those of GET states.
-var stateFields = []string{"last_error", "power_state", "provision_state", "target_power_state", "target_provision_state", "provision_updated_at"}
+// stateFields are the fields of GET states.
+var stateFields = []string{
+	"last_error", "power_state", "provision_state", "target_power_state", "target_provision_state", "provision_updated_at",
+}
 
-// setting is a field that users set.
+// setting returns a field that users set.
 func (n *node) setting(field string) any {
 	raw, set := n.rest[field]
 	switch {
@@ -51,7 +54,7 @@ func (n *node) setting(field string) any {
 	return nil
 }
 
-// internal is driver_internal_info: the agent is what we look at.
+// internal returns driver_internal_info, as far as the throttle reads it.
 func (n *node) internal() object {
 	info := object{}
 	if n.agentBeat != 0 {
@@ -64,7 +67,7 @@ func (n *node) internal() object {
 	return info
 }
 
-// state is spelled as that API version knows it.
+// state returns the provision state as the API version of the request spells it.
 func (c *call) state(n *node) any {
 	switch {
 	case n.state == ironic.Available && c.minor < 2:
@@ -75,7 +78,7 @@ func (c *call) state(n *node) any {
 	return string(n.state)
 }
 
-// members are these fields of n.
+// members returns these fields of n.
 func (c *call) members(n *node, fields []string) object {
 	own := map[string]any{
 		"uuid": n.uuid, "name": text(n.name), "driver": n.driver, "conductor_group": n.group, "boot_interface": n.boot,
@@ -96,17 +99,18 @@ func (c *call) members(n *node, fields []string) object {
 	return all
 }
 
-// node is one node with its links, which come last.
+// node returns these fields of n, and its links.
 func (c *call) node(n *node, fields []string) object {
 	return append(c.members(n, fields), member{"links", c.links("nodes/" + n.uuid)})
 }
 
-// every is every field that the version has.
+// every returns all fields that the version has.
 func (c *call) every() []string {
 	return slices.DeleteFunc(slices.Clone(allFields), func(field string) bool { return since[field] > c.minor })
 }
 
-// fields are those that a request asks for, or nil: the UUID first, then in the order asked, each once.
+// fields returns the fields that a request asks for; nil: it names none. The UUID comes first, the others in their
+// order, each once.
 func (c *call) fields() (fields []string, f *fault) {
 	asked := c.query.Get("fields")
 	switch {
@@ -116,10 +120,11 @@ func (c *call) fields() (fields []string, f *fault) {
 		return nil, notAcceptable()
 	}
 	for field := range strings.SplitSeq(asked, ",") {
+		dated := strings.HasPrefix(field, "created") || strings.HasPrefix(field, "updated")
 		switch first := since[field]; {
 		case first > c.minor && first <= c.w.opt.API.MaxMinor:
 			return nil, notAcceptable()
-		case !slices.Contains(allFields, field) || first > c.minor || strings.HasPrefix(field, "created") || strings.HasPrefix(field, "updated"):
+		case !slices.Contains(allFields, field) || first > c.minor || dated:
 			return nil, clientFault(400, "Field %s is not a valid field.", field)
 		case !slices.Contains(fields, field):
 			fields = append(fields, field)
@@ -139,7 +144,8 @@ func (c *call) showNode(n *node) reply {
 	return reply{http.StatusOK, c.node(n, fields), f}
 }
 
-// listArguments are those of GET /v1/nodes that anybody here sends; older Ironics have no children, and /detail no fields.
+// listArguments are the arguments of GET /v1/nodes that clients of ours send. Older Ironics have no children, and
+// /detail has no fields.
 var listArguments = []string{"provision_state", "marker", "limit", "sort_key", "sort_dir", "fields", "include_children"}
 
 func (c *call) listNodes(detail bool) reply {
@@ -182,7 +188,7 @@ func (c *call) listNodes(detail bool) reply {
 	return ok(body)
 }
 
-// minorChildren is the API version from which a node can have a parent.
+// minorChildren is the first version in which nodes have parents.
 const minorChildren = 83
 
 func (c *call) listQuery() (q Query, f *fault) {
@@ -203,7 +209,7 @@ func (c *call) listQuery() (q Query, f *fault) {
 	return q, nil
 }
 
-// nextLink drops filters, as the real one does.
+// nextLink returns the link to the next page. It lacks the filters, as in a real Ironic.
 func (c *call) nextLink(q *Query, marker string) string {
 	key, dir, fields := "id", "asc", "instance_uuid,maintenance,power_state,provision_state,uuid,name"
 	set(&key, q.SortKey)
@@ -211,13 +217,15 @@ func (c *call) nextLink(q *Query, marker string) string {
 	if q.Desc {
 		dir = "desc"
 	}
-	return fmt.Sprintf("%s/v1/nodes?sort_key=%s&sort_dir=%s&fields=%s&limit=%d&marker=%s", c.base(), key, dir, fields, q.Limit, marker)
+	return fmt.Sprintf("%s/v1/nodes?sort_key=%s&sort_dir=%s&fields=%s&limit=%d&marker=%s",
+		c.base(), key, dir, fields, q.Limit, marker)
 }
 
-// apply changes a field that users set, by its name.
+// apply sets a field of n to JSON.
 func (c *call) apply(n *node, field string, raw json.RawMessage) *fault {
 	words := map[string]*string{
-		"name": &n.name, "uuid": &n.uuid, "driver": &n.driver, "conductor_group": &n.group, "boot_interface": &n.boot, "instance_uuid": &n.instance,
+		"name": &n.name, "uuid": &n.uuid, "driver": &n.driver, "conductor_group": &n.group, "boot_interface": &n.boot,
+		"instance_uuid": &n.instance,
 	}
 	switch at := words[field]; {
 	case !slices.Contains(allFields, field):
@@ -227,7 +235,7 @@ func (c *call) apply(n *node, field string, raw json.RawMessage) *fault {
 	case at == nil:
 		n.put(field, raw)
 	default:
-		*at = "" // null leaves it so
+		*at = "" // null does not change this
 		if err := json.Unmarshal(raw, at); err != nil {
 			return clientFault(400, "Schema error for node: %s is not of type 'string'", raw)
 		}
@@ -242,7 +250,7 @@ func (c *call) apply(n *node, field string, raw json.RawMessage) *fault {
 // createNode is POST /v1/nodes.
 func (c *call) createNode() reply {
 	var doc map[string]json.RawMessage
-	_ = json.Unmarshal(c.raw, &doc) // what is no object has no driver
+	_ = json.Unmarshal(c.raw, &doc) // a body that is no object has no driver
 	if _, given := doc["driver"]; !given {
 		return no(clientFault(400, "Schema error for node: 'driver' is a required property"))
 	}
@@ -264,13 +272,13 @@ func (c *call) createNode() reply {
 	return reply{http.StatusCreated, c.node(n, c.every()), nil}
 }
 
-// updatable are the states of a transition in which PATCH is allowed.
+// updatable are the busy or failed states in which PATCH works.
 var updatable = []ironic.State{
 	ironic.DeployFailed, ironic.Inspecting, ironic.InspectFailed, ironic.InspectWait, ironic.CleanFailed, ironic.Error,
 	ironic.Verifying, ironic.AdoptFailed, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed,
 }
 
-// patchNode is PATCH /v1/nodes/<ident>, of fields and of what is directly below one.
+// patchNode is PATCH /v1/nodes/<ident>, for fields and their members.
 func (c *call) patchNode(n *node) reply {
 	var ops []struct {
 		Op, Path string
@@ -310,10 +318,10 @@ func (c *call) patchNode(n *node) reply {
 	return ok(c.node(n, c.every()))
 }
 
-// merged sets a member of an object.
+// merged sets a member of an object; null removes it.
 func merged(in json.RawMessage, name string, value json.RawMessage) json.RawMessage {
 	doc := map[string]json.RawMessage{}
-	_ = json.Unmarshal(in, &doc) // what is no object is replaced by one
+	_ = json.Unmarshal(in, &doc) // an object replaces any other value
 	if doc[name] = value; string(value) == "null" {
 		delete(doc, name)
 	}

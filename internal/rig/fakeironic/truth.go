@@ -7,26 +7,26 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Truth is what really goes on inside, which no client of Ironic can see. A host works from the accepted PUT to the end
-// of that work, in any of the ten busy states. Times are by the world's clock, so after Speed.
+// Truth is what no client of Ironic can see. A host works from the accepted PUT to the end of that work, in any of the
+// ten busy states. Times are those of the world's clock, which Speed has changed.
 type Truth struct {
-	Working     int `json:"working"`     // hosts that work now
-	PeakWorking int `json:"peakWorking"` // the most that ever did
-	Limit       int `json:"limit"`       // what OverLimit counts against, 0 none
+	Working     int `json:"working"`     // hosts at work now
+	PeakWorking int `json:"peakWorking"` // the most hosts at work so far
+	Limit       int `json:"limit"`       // of OverLimit; 0: none
 
 	Booting   int `json:"booting"`   // hosts in the PXE part of their work now
-	LostBoots int `json:"lostBoots"` // never came up: lost at their begin, or slower than the callback time-out
+	LostBoots int `json:"lostBoots"` // boots that never came up, or not before the time-out
 
-	OverLimit time.Duration `json:"overLimitNS"` // time with Working > Limit, exact
+	OverLimit time.Duration `json:"overLimitNS"` // how long Working was above Limit
 
-	Started  int      `json:"started"` // works that began
+	Started  int      `json:"started"` // works
 	Finished int      `json:"finished"`
 	Failed   int      `json:"failed"`
-	Aborted  int      `json:"aborted"` // ended by another verb, abort, or the node's end
+	Aborted  int      `json:"aborted"` // by abort, by another verb, or with the node
 	Requests Requests `json:"requests"`
 }
 
-// Requests counts what was asked of Ironic, faults included.
+// Requests counts requests, those with faults too.
 type Requests struct {
 	All   int `json:"all"`
 	Lists int `json:"lists"` // GET of a collection of nodes
@@ -34,14 +34,14 @@ type Requests struct {
 	Puts  int `json:"puts"`  // PUT of states/provision
 }
 
-// ledger keeps the truth.
+// ledger keeps a Truth up to date.
 type ledger struct {
 	Truth
-	last  int64 // when it was true
+	last  int64 // until when OverLimit counts
 	watch func(at time.Time, uuid string, works bool)
 }
 
-// advance counts the time until now with what works since the last change.
+// advance counts the time until now.
 func (l *ledger) advance(now int64) {
 	if l.Limit > 0 && l.Working > l.Limit {
 		l.OverLimit += time.Duration(now - l.last)
@@ -49,7 +49,7 @@ func (l *ledger) advance(now int64) {
 	l.last = now
 }
 
-// move books a host that begins or ends to work.
+// move counts a host that begins or ends to work.
 func (l *ledger) move(n *node, now int64, works bool) {
 	l.advance(now)
 	if l.watch != nil {
@@ -70,7 +70,7 @@ func (w *World) Truth(now time.Time) Truth {
 	return w.truth.Truth
 }
 
-// Failures tells how many works of a host have failed.
+// Failures returns how many works of a host have failed.
 func (w *World) Failures(ident string) int {
 	if n := w.find(ident); n != nil {
 		return n.failures
@@ -78,12 +78,11 @@ func (w *World) Failures(ident string) int {
 	return 0
 }
 
-// Watch lets f hear of every host that begins or ends to work, at that very moment, for whoever needs the truth by host
-// rather than in total (Truth). f must not call the World; nil ends it.
+// Watch calls f when a host begins or ends to work, at that time. f must not call the World. nil ends it.
 func (w *World) Watch(f func(at time.Time, uuid string, works bool)) { w.truth.watch = f }
 
-// Count tells how many of the first nodes, as a list by id shows them, are in one of these busy states. It is what a
-// client counts that reads one page and no more, without making that page. It counts as no request.
+// Count returns how many of the first nodes, by id, are in one of these busy states: what a client counts that reads
+// only one page. It does not count as a request.
 func (w *World) Count(now time.Time, first int, states []ironic.State) (count int) {
 	w.Advance(now)
 	for _, n := range w.busy {
@@ -97,7 +96,7 @@ func (w *World) Count(now time.Time, first int, states []ironic.State) (count in
 	return count
 }
 
-// callKind is what a request asks for, as far as truth and faults tell requests apart.
+// callKind is the kind of a request, for Requests and faults.
 type callKind string
 
 const (

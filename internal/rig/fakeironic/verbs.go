@@ -7,26 +7,29 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// verbs are the targets that ask for the same as another one.
-var verbs = map[ironic.Target]ironic.Target{ironic.TargetDeploy: ironic.TargetActive, ironic.TargetUndeploy: ironic.TargetDeleted}
+// verbs maps a target to an older one that asks for the same.
+var verbs = map[ironic.Target]ironic.Target{
+	ironic.TargetDeploy: ironic.TargetActive, ironic.TargetUndeploy: ironic.TargetDeleted,
+}
 
-// minVersion is the first API version that takes the target: an older one is answered 406.
+// minVersion is the first API version with a target. An older one gets a 406.
 var minVersion = map[ironic.Target]int{
 	ironic.TargetManage: 4, ironic.TargetProvide: 4, ironic.TargetInspect: 6, ironic.TargetAbort: 13,
 	ironic.TargetClean: 15, ironic.TargetAdopt: 17, ironic.TargetRescue: 38, ironic.TargetUnrescue: 38,
 	ironic.TargetDeploy: 73, ironic.TargetUndeploy: 73, ironic.TargetUnhold: 85, ironic.TargetService: 87,
 }
 
-// from lists the states in which a verb is understood (docs/dev/reference/ironic.md).
+// from has the states in which Ironic accepts a verb (docs/dev/reference/ironic.md).
 var from = map[ironic.Target][]ironic.State{
 	ironic.TargetActive:  {ironic.Available, ironic.DeployFailed},
 	ironic.TargetRebuild: {ironic.Active, ironic.Error, ironic.DeployFailed},
 	ironic.TargetDeleted: {ironic.Active, ironic.Error, ironic.DeployWait, ironic.DeployFailed, ironic.Rescue,
 		ironic.RescueWait, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceWait, ironic.ServiceFailed},
-	ironic.TargetProvide:  {ironic.Manageable},
-	ironic.TargetClean:    {ironic.Manageable},
-	ironic.TargetInspect:  {ironic.Manageable, ironic.InspectFailed},
-	ironic.TargetRescue:   {ironic.Active, ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed},
+	ironic.TargetProvide: {ironic.Manageable},
+	ironic.TargetClean:   {ironic.Manageable},
+	ironic.TargetInspect: {ironic.Manageable, ironic.InspectFailed},
+	ironic.TargetRescue: {ironic.Active, ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed,
+		ironic.ServiceFailed},
 	ironic.TargetUnrescue: {ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed},
 	ironic.TargetService:  {ironic.Active, ironic.ServiceFailed, ironic.ServiceHold},
 	ironic.TargetManage:   {ironic.Enroll, ironic.Available, ironic.CleanFailed, ironic.InspectFailed, ironic.AdoptFailed},
@@ -36,7 +39,7 @@ var from = map[ironic.Target][]ironic.State{
 	ironic.TargetUnhold: {ironic.DeployHold, ironic.CleanHold, ironic.ServiceHold},
 }
 
-// waitFailed is where a work goes that fails, or is aborted, in a state without a lock.
+// waitFailed maps a state without a lock to the state into which failed or aborted work brings the node.
 var waitFailed = map[ironic.State]ironic.State{
 	ironic.CleanWait: ironic.CleanFailed, ironic.InspectWait: ironic.InspectFailed,
 	ironic.DeployWait: ironic.DeployFailed, ironic.RescueWait: ironic.RescueFailed,
@@ -45,7 +48,7 @@ var waitFailed = map[ironic.State]ironic.State{
 	ironic.ServiceFailed: ironic.Active,
 }
 
-// failState is where a work that fails in s leaves the node.
+// failState returns the state into which work that fails in s brings the node.
 func failState(s ironic.State) ironic.State {
 	if f, ok := waitFailed[s]; ok {
 		return f
@@ -53,20 +56,20 @@ func failState(s ironic.State) ironic.State {
 	return stuck[s]
 }
 
-// unheld is where unhold leads to.
+// unheld maps a hold state to the state after unhold.
 var unheld = map[ironic.State]ironic.State{
 	ironic.DeployHold: ironic.DeployWait, ironic.CleanHold: ironic.CleanWait, ironic.ServiceHold: ironic.ServiceWait,
 }
 
 // SetProvision is PUT /v1/nodes/<ident>/states/provision without HTTP, at the newest API version. It returns Ironic's
-// status and, when that is not 202, its faultstring.
+// status and, if that is not 202, its faultstring.
 func (w *World) SetProvision(now time.Time, ident string, target ironic.Target) (status int, faultstring string) {
 	w.Advance(now)
 	w.count(callPut)
 	return w.provision(ident, target, w.opt.API.MaxMinor).or(202)
 }
 
-// provision checks in the order of a real Ironic: API first, then conductor.
+// provision checks a PUT in the order of a real Ironic: first the API's checks, then the conductor's.
 func (w *World) provision(ident string, target ironic.Target, minor int) *fault {
 	n := w.find(ident)
 	if n == nil {
@@ -100,12 +103,13 @@ func (w *World) provision(ident string, target ironic.Target, minor int) *fault 
 	return nil
 }
 
-// noMaintenance are the verbs, beside those of a deployment, that a node in maintenance does not take.
+// noMaintenance are the verbs, besides deployments, that a node in maintenance refuses.
 var noMaintenance = map[ironic.Target]string{
-	ironic.TargetClean: "cleaning", ironic.TargetRescue: "rescuing", ironic.TargetUnrescue: "unrescuing", ironic.TargetService: "servicing",
+	ironic.TargetClean: "cleaning", ironic.TargetRescue: "rescuing", ironic.TargetUnrescue: "unrescuing",
+	ironic.TargetService: "servicing",
 }
 
-// hold takes a PUT in any state: where work would begin, the node goes into its first state and stays there.
+// hold takes a PUT in any state, for Options.Hold: the node goes into the first state of the work, and stays there.
 func (w *World) hold(n *node, target, verb ironic.Target) *fault {
 	if from[verb] == nil {
 		return wrongState(n, target)
@@ -123,7 +127,7 @@ func (w *World) hold(n *node, target, verb ironic.Target) *fault {
 	return nil
 }
 
-// start does what was asked: the node is in its new state when it returns.
+// start does what a verb asks for. The node is in its new state when start returns.
 func (w *World) start(n *node, verb, target ironic.Target) {
 	switch {
 	case verb == ironic.TargetAbort:

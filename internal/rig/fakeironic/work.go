@@ -13,7 +13,7 @@ const (
 	powerOff = "power off"
 )
 
-// begin starts the work of a verb whose PUT was accepted: the node is in the first busy state when begin returns.
+// begin starts the work of a verb. The node is in its first state when begin returns.
 func (w *World) begin(n *node, verb, target ironic.Target) {
 	w.drop(n)
 	n.work = w.plan(n, verb)
@@ -28,7 +28,7 @@ func (w *World) begin(n *node, verb, target ironic.Target) {
 	w.enter(n)
 }
 
-// drop forgets a work that another verb takes the place of.
+// drop ends the work of n because another verb replaces it.
 func (w *World) drop(n *node) {
 	if n.work != nil && n.work.busy {
 		w.truth.Aborted++
@@ -36,7 +36,7 @@ func (w *World) drop(n *node) {
 	n.work = nil
 }
 
-// enter begins the step that n.work.at names.
+// enter begins the step n.work.at.
 func (w *World) enter(n *node) {
 	s := n.work.steps[n.work.at]
 	if n.state == s.state && n.work.at > 0 {
@@ -63,7 +63,7 @@ func (w *World) enter(n *node) {
 	}
 }
 
-// isWait tells whether a node waits there for its agent, and nobody holds the lock.
+// isWait reports whether a node waits in s for its agent, without a lock.
 func isWait(s ironic.State) bool { return s.Busy() && stuck[s] == "" || s == ironic.ServiceWait }
 
 func (w *World) enterBoot(n *node, s step) {
@@ -79,7 +79,7 @@ func (w *World) enterBoot(n *node, s step) {
 	w.boots.enter(n, w.now, w.scaled(s.hold), o)
 }
 
-// endStep ends the present step of n: the next one, failure, or the goal.
+// endStep ends the present step of n. The next one follows, a failure, or the goal.
 func (w *World) endStep(n *node) {
 	job := n.work
 	switch {
@@ -89,7 +89,8 @@ func (w *World) endStep(n *node) {
 		w.fail(n, failText(n))
 		return
 	case w.spoilt(n):
-		w.fail(n, "Failed to deploy. Deploy step deploy.write_image on node "+n.uuid+" failed: Error verifying image checksum.")
+		w.fail(n, "Failed to deploy. Deploy step deploy.write_image on node "+n.uuid+
+			" failed: Error verifying image checksum.")
 		return
 	case job.at+1 < len(job.steps):
 		job.at++
@@ -110,7 +111,7 @@ func (w *World) endStep(n *node) {
 	}
 }
 
-// fail ends the work of n in the state that Ironic leaves it in.
+// fail fails the work of n.
 func (w *World) fail(n *node, text string) {
 	if n.work != nil && n.work.busy {
 		w.truth.Failed++
@@ -125,7 +126,7 @@ func (w *World) fail(n *node, text string) {
 	}
 }
 
-// leave brings n into the failed state of its work. Ironic keeps the target where the work can be taken up again.
+// leave brings n into the failed state of its work. Ironic keeps the target if the work can be tried again.
 func (w *World) leave(n *node, text string) {
 	target := ironic.State("")
 	if n.work != nil {
@@ -139,8 +140,7 @@ func (w *World) leave(n *node, text string) {
 	n.lastError = text
 }
 
-// timeout ends a wait for a heartbeat that never came. Ironic's check leaves out nodes in maintenance, so these stay for
-// ever.
+// timeout ends a wait for a heartbeat. Ironic leaves out nodes in maintenance, so these wait without end.
 func (w *World) timeout(n *node) {
 	if n.maintenance {
 		w.after(time.Minute, n, &n.gen, w.timeout)
@@ -168,7 +168,7 @@ func (w *World) abort(n *node) {
 	w.wipeAgent(n)
 }
 
-// wipeAgent is what every power off and reboot does to agent_url. The time of the last heartbeat stays
+// wipeAgent removes agent_url, as each power off and reboot does. The time of the last heartbeat stays
 // (docs/dev/reference/ironic.md).
 func (w *World) wipeAgent(n *node) {
 	if n.agent {
@@ -178,7 +178,7 @@ func (w *World) wipeAgent(n *node) {
 	n.beat++
 }
 
-// heard tells whether Ironic takes a heartbeat in that state.
+// heard reports whether Ironic takes a heartbeat in state s.
 func (w *World) heard(s ironic.State) bool {
 	switch s {
 	case ironic.DeployWait, ironic.CleanWait, ironic.RescueWait, ironic.Deploying, ironic.Cleaning, ironic.Rescuing,
@@ -188,7 +188,7 @@ func (w *World) heard(s ironic.State) bool {
 	return w.opt.FastTrack
 }
 
-// heartbeat is the agent of n calling, and calling again until it is wiped.
+// heartbeat is a call of the agent of n. The agent calls again until wipeAgent.
 func (w *World) heartbeat(n *node) {
 	if w.heard(n.state) {
 		n.agentBeat = w.stamp(n)

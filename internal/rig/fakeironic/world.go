@@ -11,20 +11,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// World is Ironic with its hosts. Every method that takes now first plays what was due until then; a now before an
-// earlier one counts as that earlier one.
-//
-// A World is not safe for concurrent use; Server adds the lock.
+// World is an Ironic with its nodes. Each method with a now first plays what was due until then. A now before an
+// earlier one counts as that earlier one. A World is not safe for concurrent use; Server adds a lock.
 type World struct {
 	opt    Options
-	now    int64 // Unix nanoseconds, as all times here
+	now    int64 // Unix nanoseconds, as all times of this struct
 	agenda agenda.Agenda
 	boots  bootPool
 	lastID int64
-	draw   draw.Stream // for what belongs to no host
+	draw   draw.Stream // of the requests
 
 	nodes   []*node // by id
-	busy    []*node // those of them that work, so that lists of busy states are short
+	busy    []*node // those in a busy state, by id, so that lists of them are cheap
 	byUUID  map[string]*node
 	byName  map[string]*node
 	down    []conductorDown // by conductor
@@ -33,7 +31,7 @@ type World struct {
 	truth ledger
 }
 
-// NewWorld makes a world with its fleet, at the time now.
+// NewWorld returns a world with the nodes of Options.Fleet.
 func NewWorld(o Options, now time.Time) (*World, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("fake ironic: %w", err)
@@ -51,7 +49,7 @@ func NewWorld(o Options, now time.Time) (*World, error) {
 	return w, nil
 }
 
-// Advance plays everything that is due until now.
+// Advance plays all that is due until now.
 func (w *World) Advance(now time.Time) {
 	until := max(now.UnixNano(), w.now)
 	for {
@@ -69,7 +67,7 @@ func (w *World) Advance(now time.Time) {
 	w.tick(until)
 }
 
-// next is when the next thing happens by itself, and whether it is the end of a boot.
+// next returns when the next event comes, and whether it is the end of a boot.
 func (w *World) next() (at int64, boot, ok bool) {
 	first, has := w.agenda.Next()
 	end, booting := w.boots.next(w.opt.Overload)
@@ -84,7 +82,7 @@ func (w *World) tick(at int64) {
 	w.truth.advance(w.now)
 }
 
-// after lets do happen to n in d, before Speed, unless count has changed by then.
+// after lets do happen to n after d, which Speed divides, unless count changes before that.
 func (w *World) after(d time.Duration, n *node, count *uint32, do func(*node)) {
 	w.at(w.now+w.scaled(d), n, count, *count, do)
 }
@@ -93,7 +91,8 @@ func (w *World) at(at int64, n *node, count *uint32, was uint32, do func(*node))
 	w.agenda.Add(time.Duration(at), func() { w.happen(n, count, was, do) })
 }
 
-// happen does what was due to n, unless count has changed. While its conductor is away nobody is there to notice.
+// happen lets do happen to n now, unless count has changed. While the conductor of n is away, it waits for the
+// conductor.
 func (w *World) happen(n *node, count *uint32, was uint32, do func(*node)) {
 	switch until := w.down[n.conductor].until; {
 	case n.gone:
@@ -106,7 +105,7 @@ func (w *World) happen(n *node, count *uint32, was uint32, do func(*node)) {
 
 func (w *World) scaled(d time.Duration) int64 { return int64(float64(d) / w.opt.Speed) }
 
-// find returns the node with that UUID or name, or nil.
+// find returns the node with that UUID or name; nil: none.
 func (w *World) find(ident string) *node {
 	if n := w.byUUID[ident]; n != nil {
 		return n
@@ -114,7 +113,7 @@ func (w *World) find(ident string) *node {
 	return w.byName[ident]
 }
 
-// setState is the only place where a node's state changes.
+// setState changes the state of a node. Nothing else does.
 func (w *World) setState(n *node, s ironic.State) {
 	old := n.state
 	n.state = s
@@ -126,7 +125,7 @@ func (w *World) setState(n *node, s ironic.State) {
 	w.move(n, old.Busy(), s.Busy())
 }
 
-// move books a host that begins or ends to work.
+// move counts a node that begins or ends to work.
 func (w *World) move(n *node, was, is bool) {
 	if was == is {
 		return
@@ -140,10 +139,10 @@ func (w *World) move(n *node, was, is bool) {
 	w.truth.move(n, w.now, is)
 }
 
-// stamp is now by the clock of the node's conductor.
+// stamp returns the time by the clock of the node's conductor.
 func (w *World) stamp(n *node) int64 { return w.now + int64(w.opt.ConductorSkew)*int64(n.conductor) }
 
-// written is a stamp as the database keeps it.
+// written returns a stamp as the database keeps it.
 func (w *World) written(stamp int64) int64 {
 	if w.opt.WholeSeconds {
 		stamp -= stamp % int64(time.Second)
@@ -151,7 +150,7 @@ func (w *World) written(stamp int64) int64 {
 	return stamp
 }
 
-// Idents lists the UUIDs of all nodes in the order of their making.
+// Idents returns the UUIDs of all nodes, the oldest first.
 func (w *World) Idents() []string {
 	out := make([]string, len(w.nodes))
 	for i, n := range w.nodes {
