@@ -33,7 +33,6 @@ func (c *Controller) apply(now time.Time, f *facts, d decision) {
 		c.ledger.Renew(now, f.host, f.Ask)
 	case f.standing == slots.Done:
 		c.ledger.NothingLeft(now, f.host)
-		c.order.SlotsChanged(now)
 	default: // the host is exempt
 		c.ledger.LetPass(f.host)
 	}

@@ -36,6 +36,19 @@ var consequences = []situation{
 		ironic h1..h2 cleaning agent; +5s poll; ironic h1..h2 clean_failed error=x; +5s poll => ironic:OPEN
 		+15m poll; ask c provision    => granted
 		ironic c cleaning; +5s poll; ironic c available; +5s poll => ironic:CLOSED`},
+	{"lost boots for which the adaptive limit was cut do not open the breaker of all of Ironic", "limit=20 adaptive breaker=4", `
+		ironic h1..h40 available; ask h1..h20 provision => granted 20/20
+		ironic h1..h20 wait_call-back; +5s poll; +5m ironic h1..h20 deploying agent; poll; ironic h1..h20 active; +5s poll
+		ask h21..h40 provision        => granted 20/20
+		ironic h21..h40 wait_call-back; +5s poll; +5m ironic h21..h36 deploying agent; poll; ironic h21..h36 active
+		+5s poll; +20m poll           => 4/20
+		ironic h37..h40 deploy_failed error=x; +5s poll => h37:failed 0/16
+		ask a provision               => granted`},
+	{"two records of one host that is tried are one try", "breaker=2 limit=5", `
+		ironic h1..h2 deploying agent; +5s poll; ironic h1..h2 deploy_failed error=x; +5s poll; +15m poll
+		ask c provision name; ask c provision uuid => granted
+		ask d provision               => half-open
+		ironic c available; poll; ask d provision => granted`},
 	{"an Event says that a host waits or works while that is so", "limit=1", `
 		ask a provision; ask b provision => a:works b:waits c:rests
 		ironic a cleaning; +5s poll   => a:works

@@ -89,6 +89,8 @@ func (s *stage) configure(c *admission.Config, word string) error {
 		c.Breakers.Ironic.FailureThreshold, c.Breakers.Ironic.RatioPercent, c.Breakers.Ironic.RatioMinimum = n, 0, 0
 	case "rate":
 		c.Breakers.Ironic.RateLimitPerMinute = n
+	case "adaptive":
+		c.Adaptive = true
 	case "observe":
 		c.Mode = admission.Observe
 	case "cluster":

@@ -53,7 +53,8 @@ var whys = []situation{
 		ask b provision; ironic b deploying; +5s poll; ironic b deploy_failed error=Agent_did_not_call.; +5s poll; +1m poll
 		ask b provision; +10s ask b provision`},
 	{"held, never asked", "holdoff=1h",
-		`ironic b deploying agent; +5s poll; ironic b deploy_failed; +5s poll; +1m poll`},
+		`ironic b deploying agent; +5s poll; ironic b deploy_failed; +5s poll; ironic b deploying agent
+		+5s poll; ironic b deploy_failed; +5s poll; +1m poll`},
 	{"released", "holdoff=1h", `
 		ironic b deploying agent; +5s poll; ironic b deploy_failed error=x; +1m poll; ask b provision; release b`},
 	{"its group is paused", "maxfailed=0", nobody + `
@@ -67,7 +68,7 @@ var whys = []situation{
 		ask h3..h4 provision; ask b provision`},
 	{"rate", "limit=9 rate=1", nobody + `; +10s poll; ask b provision`},
 	{"not shown by Ironic", "group:rack=1", `ask b provision`},
-	{"nobody asks", "limit=1", nobody + `; ask b provision; ironic h deploying; +5s poll; +145s poll`},
+	{"nobody asks", "limit=1", nobody + `; ask b provision; ironic h deploying; +5s poll; +115s poll`},
 	{"nobody asks, and a slot is free", "limit=1", nobody + `
 		ask b provision; ironic h deploying; +5s poll; ironic h active; +145s poll`},
 	{"silent for long", "limit=1", nobody + `; ask b provision; ironic h deploying; +5s poll; +20m poll`},
@@ -115,7 +116,7 @@ func TestWhyTellsTheStory(t *testing.T) {
 	golden(t, "why.txt", b.String())
 }
 
-func TestAHostIsFoundByItsNameAlone(t *testing.T) {
+func TestAHostIsFoundByItsNameAloneAndByItsNode(t *testing.T) {
 	s, err := newStage("")
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +130,9 @@ func TestAHostIsFoundByItsNameAlone(t *testing.T) {
 		if got := s.Why(s.now, "", name).Steps[0]; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+	if got := s.Why(s.now, "", nodes.UUID("beta/host-17")).Host; got != "beta/host-17" {
+		t.Errorf("by the UUID of its node it is %q", got)
 	}
 }
 
