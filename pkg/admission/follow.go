@@ -35,10 +35,11 @@ func (f follow) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots
 
 // Merged gives the place of from to into, the other record of the same host, and ends a permit that from still has.
 func (f follow) Merged(now time.Time, from, into *slots.Host) {
-	if into != nil {
-		f.c.order.Replace(from, into)
-	}
+	turn := from.Turn
 	f.c.order.Leave(from)
+	if into != nil {
+		f.c.order.Inherit(into, turn)
+	}
 	f.c.policy.cancel(now, from)
 }
 

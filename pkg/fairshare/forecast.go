@@ -34,14 +34,14 @@ func expected(place int, mean time.Duration) (half, most time.Duration) {
 }
 
 // meanWait returns how long it takes until place slots have come free for h. A failing host whose lane is barred waits
-// for one of the slots that failing hosts may hold, or until all other hosts have theirs.
+// for one of the slots that failing hosts may hold: others that are not failing may come all the time.
 func (o *Order) meanWait(h *slots.Host, place, free int) time.Duration {
 	l := o.laneOf(h)
 	wait := o.pace.until(place, l.total)
 	switch {
 	case l.barred():
 		before, _ := o.before(h, []*lane{l})
-		wait = min(wait, o.pace.until(before+1, &limit{slots: l.total.cap, inLine: l.inLine}))
+		wait = o.pace.until(before+1, &limit{slots: l.total.cap, inLine: l.inLine})
 	case l.own != l.total:
 		before, _ := o.before(h, o.competing(l.own, l))
 		wait = max(wait, o.pace.until(before+1-free, l.own))

@@ -35,7 +35,10 @@ type namespace struct {
 	weight float64
 	gap    time.Duration // between two asks of a host
 	errors int           // that its hosts claim
-	grants int
+	long   int           // its work takes so many times as long as that of others; 0: once
+	grants int           // in slots of their time
+	// Of its hosts that were told a time: how many got a slot, within Expect, and within AtMost.
+	told, half, most int
 }
 
 type asker struct {
@@ -43,6 +46,9 @@ type asker struct {
 	name string
 	next time.Time
 	ends time.Time
+	// What it was told first, and when; zero: nothing yet.
+	told           time.Time
+	expect, atMost time.Duration
 }
 
 // newCrowd has tenants of so many hosts each.
@@ -106,13 +112,26 @@ func (c *crowd) turn(a *asker) {
 		c.breaksf("%s was overtaken %d times, at most %d", a.name, h.Turn.Overtaken, most)
 	}
 	if !answer.Yes {
+		if open && a.told.IsZero() && answer.Expect > 0 {
+			a.told, a.expect, a.atMost = c.now, answer.Expect, answer.AtMost
+		}
 		return
+	}
+	if waited := c.now.Sub(a.told); !a.told.IsZero() {
+		a.of.told++
+		if waited <= a.expect {
+			a.of.half++
+		}
+		if waited <= a.atMost {
+			a.of.most++
+		}
 	}
 	if a.of.errors > 0 && before.FailingHeld >= before.FailingMost {
 		c.breaksf("%s is failing and got a slot, as %d of %d", a.name, before.FailingHeld+1, before.FailingMost)
 	}
-	a.of.grants++
-	a.ends = c.now.Add(c.work*3/4 + time.Duration(c.born*104729%1000)*c.work/2000)
+	long := max(1, a.of.long)
+	a.of.grants += long
+	a.ends = c.now.Add(time.Duration(long) * (c.work*3/4 + time.Duration(c.born*104729%1000)*c.work/2000))
 	c.held = append(c.held, a)
 	c.hosts = slices.DeleteFunc(c.hosts, func(x *asker) bool { return x == a })
 }
@@ -146,7 +165,7 @@ func (c *crowd) apart() (most float64) {
 func (c *crowd) settle(d time.Duration) {
 	c.play(d)
 	for _, t := range c.tenants {
-		t.grants = 0
+		t.grants, t.told, t.half, t.most = 0, 0, 0, 0
 	}
 	c.idle, c.slots = 0, 0
 }
@@ -217,9 +236,13 @@ func TestTenantsThatDifferGetEqualParts(t *testing.T) {
 		{"who asks more often", []int{60, 40}, [2]time.Duration{3 * time.Second, 90 * time.Second}},
 		{"who asks a little more often", []int{60, 40}, [2]time.Duration{30 * time.Second, 90 * time.Second}},
 		{"who has many hosts", []int{200, 4}, [2]time.Duration{90 * time.Second, 90 * time.Second}},
+		{"whose work takes three times as long", []int{60, 40}, [2]time.Duration{90 * time.Second, 90 * time.Second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := &namespace{name: "a", weight: 1, gap: c.gaps[0]}, &namespace{name: "b", weight: 1, gap: c.gaps[1]}
+			if strings.HasPrefix(c.name, "whose work") {
+				a.long = 3
+			}
 			crowd := newCrowd(4, 10*time.Minute, c.hosts, a, b)
 			crowd.settle(20 * time.Minute)
 			crowd.play(4 * time.Hour)
@@ -243,14 +266,35 @@ func TestFailingHostsHoldAQuarterWhileHealthyOnesWait(t *testing.T) {
 	}
 }
 
+// About half of all hosts get a slot within the time that they are told first, and nine of ten within the longer one.
+func TestWaitsAreAsTold(t *testing.T) {
+	good, bad := &namespace{name: "good", weight: 1, gap: 60 * time.Second}, &namespace{name: "bad", weight: 1, gap: 60 * time.Second, errors: 2}
+	c := newCrowd(8, 10*time.Minute, []int{30, 30}, good, bad)
+	c.settle(time.Hour)
+	c.play(6 * time.Hour)
+	for _, n := range c.tenants {
+		if half, most := 100*n.half/n.told, 100*n.most/n.told; half < 35 || half > 65 || most < 85 {
+			t.Errorf("%s: %d %% waited as long as half were told, %d %% as long as nine of ten were", n.name, half, most)
+		}
+	}
+	if mean := c.order.View(c.now, slots.Pool{}).MeanSlot; mean < 9*time.Minute || mean > 11*time.Minute {
+		t.Errorf("a slot is held for %v on average, shown are %v", c.work, mean)
+	}
+}
+
 func TestWhoAsksRarelyIsServed(t *testing.T) {
 	eager, rare := &namespace{name: "a", weight: 1, gap: 3 * time.Second}, &namespace{name: "a", weight: 1, gap: 30 * time.Minute}
 	c := newCrowd(2, 5*time.Minute, []int{10, 0}, eager, rare)
 	c.settle(10 * time.Minute)
 	c.bear(rare)
-	for day := c.now.Add(24 * time.Hour); rare.grants == 0; c.play(time.Hour) {
+	due := 0
+	for day := c.now.Add(24 * time.Hour); rare.grants == 0; c.play(time.Minute) {
+		due = max(due, c.order.View(c.now, slots.Pool{}).Due)
 		if c.now.After(day) {
 			t.Fatalf("the host that asks every 30 minutes got no slot in a day, the others %d", eager.grants)
 		}
+	}
+	if due != 1 {
+		t.Errorf("%d hosts were shown as due, want the one that asks rarely", due)
 	}
 }

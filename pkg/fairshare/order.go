@@ -178,10 +178,8 @@ func (o *Order) remove(h *slots.Host) {
 	t.Waits, t.Stopped = false, false
 }
 
-// Replace gives the place of from to h, another record of the same host, unless h waits or holds a slot itself.
-func (o *Order) Replace(from, h *slots.Host) {
-	turn := from.Turn
-	o.remove(from)
+// Inherit gives h the place of another record of the same host, which has left, unless h waits or holds a slot itself.
+func (o *Order) Inherit(h *slots.Host, turn slots.Turn) {
 	if !turn.Waits || h.Turn.Waits || h.Slot != nil {
 		return
 	}

@@ -38,7 +38,7 @@ func (o *Order) View(now time.Time, p slots.Pool) View {
 		}
 	}
 	for _, h := range o.due {
-		if h.Turn.Pool == p && o.Due(now, h) {
+		if h.Turn.Pool == p {
 			v.Due++
 		}
 	}

@@ -42,9 +42,9 @@ func (s *site) SlotBegan(_ time.Time, h *slots.Host) { s.order.Leave(h) }
 func (s *site) SlotEnded(now time.Time, h *slots.Host, slot *slots.Slot, how slots.How) {
 	s.order.SlotEnded(now, h, slot, how)
 }
-func (s *site) Merged(_ time.Time, from, into *slots.Host) { s.order.Replace(from, into) }
-func (s *site) WorkEnded(time.Time, slots.Ending)          {}
-func (s *site) Noticed(slots.Notice)                       {}
+func (s *site) Merged(_ time.Time, from, _ *slots.Host) { s.order.Leave(from) }
+func (s *site) WorkEnded(time.Time, slots.Ending)       {}
+func (s *site) Noticed(slots.Notice)                    {}
 
 func (s *site) poll() {
 	s.ledger.Observe(s.now, s.ironic.Poll(s.now, s.ledger))
@@ -81,6 +81,24 @@ func (s *site) move(host, state string, options ...string) {
 	if err := s.ironic.Move(s.now, host, state, options...); err != nil {
 		panic(err)
 	}
+}
+
+// inconsistent compares the numbers of every pool with a count of its hosts.
+func (s *site) inconsistent() string {
+	for _, p := range s.ledger.Pools() {
+		inLine, aside, waiting := 0, len(s.order.Others(p)), 0
+		for range s.order.Hosts(p) {
+			inLine++
+		}
+		v := s.order.View(s.now, p)
+		for _, t := range v.Tenants {
+			waiting += t.Waiting
+		}
+		if v.Waiting != inLine || waiting != inLine || v.Silent+v.Stopped != aside {
+			return fmt.Sprintf("pool %q: %d are in line and %d aside, shown are %+v", p, inLine, aside, v)
+		}
+	}
+	return ""
 }
 
 // do carries out a line such as "+3s ask a errors=2" and returns what it comes to.

@@ -127,7 +127,7 @@ func (o *Order) may(now time.Time, h *slots.Host, free int) bool {
 	case l.own != l.total && !o.within(now, h, l.own, free, 0):
 		return false
 	case l.own != l.total:
-		free = max(free, l.total.free)
+		free = l.total.free
 	}
 	kept := 0
 	if !o.owed(o.tenantOf(h, false)) {
@@ -167,11 +167,6 @@ func (o *Order) overdue(h *slots.Host) bool {
 // few hosts in line, which seldom ask while a slot is free.
 func (o *Order) owed(t *tenant) bool {
 	return (o.v-t.f)*t.weight >= float64(max(fewOwed, ceilDiv(o.ledger.Limit(slots.Pool{}), 4)))
-}
-
-// Due reports whether the order keeps a slot for h, as it was overtaken too often.
-func (o *Order) Due(now time.Time, h *slots.Host) bool {
-	return h.Turn.InLine && o.overdue(h) && o.Alive(now, h)
 }
 
 // soon reports whether h will probably ask soon: to keep a slot for longer would cost much idle time.

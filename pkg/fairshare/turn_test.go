@@ -106,6 +106,16 @@ var situations = []struct {
 		ask c => yes
 		end c
 		ask a errors=1 => yes`},
+	{"a host that failed goes behind those that come next, as far as its errors say", slots.Limits{Total: 1}, nil, `
+		ask a => yes
+		ask b => 1
+		fail a
+		ask a errors=1 => 2
+		ask c => 2
+		ask d => 3
+		ask e => 4
+		ask f => 6
+		queue => b,c,d,e,a,f`},
 	{"a host that failed without an error of its own queues again at the end", slots.Limits{Total: 1}, nil, `
 		ask a => yes
 		ask b => 1
@@ -133,6 +143,33 @@ var situations = []struct {
 		ask c => yes
 		end b
 		ask bad3 errors=2 => yes`},
+	{"failing hosts of a group are failing hosts of all", slots.Limits{Total: 8, Groups: map[string]int{"r1": 8}}, nil, `
+		ask bad1 group=r1 errors=2 => yes
+		ask a => yes
+		ask b => yes
+		ask c => yes
+		ask d => yes
+		ask e => yes
+		ask f => yes
+		ask g => yes
+		ask h => 1
+		ask i => 2
+		ask bad2 group=r1 errors=2 => 3
+		ask bad3 errors=2 => 3
+		end a
+		end b
+		end c
+		ask bad2 group=r1 errors=2 => yes
+		ask bad3 errors=2 => 3 capped`},
+	{"a host of a group may have any free slot", slots.Limits{Total: 2, Groups: map[string]int{"r1": 1}}, nil, `
+		ask a => yes
+		ask b => yes
+		ask c => 1
+		ask d group=r1 => 2
+		end a
+		ask d group=r1 => 2
+		end b
+		ask d group=r1 => yes`},
 	{"a full group is in nobody's way, and no member passes another", slots.Limits{Total: 3, Groups: map[string]int{"r1": 1}}, nil, `
 		ask a group=r1 => yes
 		ask b group=r1 => 1
@@ -183,6 +220,9 @@ func TestTurns(t *testing.T) {
 				event, want, _ := strings.Cut(strings.TrimSpace(line), "=>")
 				if got := s.do(strings.TrimSpace(event)); got != strings.TrimSpace(want) {
 					t.Errorf("%s came to %q, want %q", strings.TrimSpace(event), got, strings.TrimSpace(want))
+				}
+				if wrong := s.inconsistent(); wrong != "" {
+					t.Errorf("after %s: %s", strings.TrimSpace(event), wrong)
 				}
 			}
 		})
