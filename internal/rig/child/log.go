@@ -6,34 +6,33 @@ import (
 	"sync"
 )
 
-// Tail is the end of a text, for an error message.
+// Tail returns the end of a text, for an error message.
 func Tail(s string) string { return s[max(0, len(s)-12<<10):] }
 
-// LogBook is the log of a process (Command.Log), read while it is written. The zero value
-// is an empty one; its methods may be called from several goroutines.
+// LogBook is the log of a process (Command.Log). The zero value is empty. Its methods are safe for concurrent use.
 type LogBook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write adds to it; it always succeeds.
+// Write implements io.Writer. It never fails.
 func (b *LogBook) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(p)
 }
 
-// String is all that was written until now.
+// String returns all that was written so far.
 func (b *LogBook) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
 }
 
-// Tail is its end, for an error message.
+// Tail returns the end of the log, for an error message.
 func (b *LogBook) Tail() string { return Tail(b.String()) }
 
-// Lines are those that contain all words.
+// Lines returns the lines that have all words.
 func (b *LogBook) Lines(words ...string) (found []string) {
 lines:
 	for line := range strings.Lines(b.String()) {

@@ -1,6 +1,5 @@
-// Package child runs programs for tests: servers that must not outlive the test, also
-// when it panics, times out or is killed. It waits for them, reads their logs and their
-// memory, and builds the product. Linux only, like the suites that use it.
+// Package child runs programs for tests: servers that must not outlive the test, also if it panics, times out or is
+// killed. It waits for them, reads their logs and their memory, and builds the product. It needs Linux.
 package child
 
 import (
@@ -16,24 +15,22 @@ import (
 
 // Command says what to run.
 type Command struct {
-	Name string // a path, or a name to look up in our own PATH
+	Name string // a path, or a name in the PATH of the test
 	Args []string
-	Env  []string // the whole environment; nil is an empty one
-	Dir  string   // empty: ours
-	// Root is a folder that the process sees as /; Name and Dir are paths in it then.
-	// It takes root. Empty: none.
+	Env  []string // the whole environment; nil: an empty one
+	Dir  string   // "": the folder of the test
+	// Root is a folder that the process sees as /; Name and Dir are then paths in it. The test must run as root. "": none.
 	Root string
-	Log  io.Writer // takes both outputs, from a goroutine; nil: nobody
+	Log  io.Writer // gets both outputs, from another goroutine; nil: nothing does
 }
 
-// Process is a running program. It leads a process group of its own, and the kernel ends
-// it when we die without having stopped it. Its methods may be called from several
-// goroutines.
+// Process is a running program. It leads a process group of its own. The kernel ends it if the test dies. Its methods
+// are safe for concurrent use.
 type Process struct {
 	name string
 	pid  int
 	done chan struct{} // closed when the process has ended
-	err  error         // of Wait, valid after done
+	err  error         // of Wait, once done is closed
 	kill sync.Once
 }
 
@@ -49,7 +46,7 @@ func Start(c Command) (*Process, error) {
 	p := &Process{name: filepath.Base(c.Name), done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// Pdeathsig follows the thread that started the process: keep it.
+		// Pdeathsig comes when the thread ends that started the process, so this goroutine keeps its thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -78,22 +75,20 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Err is how the process ended: nil for exit code 0. It waits for the end.
+// Err waits for the end of the process, and returns how it ended: nil for exit code 0.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// Signal sends sig to the whole group, SIGSTOP and SIGCONT for instance. A process that
-// has ended gets nothing.
+// Signal sends sig, such as SIGSTOP, to the whole group. After the end of the process it does nothing.
 func (p *Process) Signal(sig syscall.Signal) {
 	if p.Running() {
-		_ = syscall.Kill(-p.pid, sig) // it may end just now
+		_ = syscall.Kill(-p.pid, sig) // it fails if the process ends just now
 	}
 }
 
-// Stop ends the process and waits for it: SIGTERM, and SIGKILL after grace. The rest of
-// its group goes with it.
+// Stop ends the process by SIGTERM, and the whole group by SIGKILL when the process has ended, or after grace.
 func (p *Process) Stop(grace time.Duration) {
 	if p.Running() {
 		_ = syscall.Kill(p.pid, syscall.SIGTERM)
@@ -105,9 +100,9 @@ func (p *Process) Stop(grace time.Duration) {
 	p.Kill()
 }
 
-// Kill ends the whole group at once and waits for it.
+// Kill ends the whole group at once, and waits for the end of the process.
 func (p *Process) Kill() {
-	// Once: when all of it is gone, its number may become that of another group.
+	// Only once: later another group may have the same number.
 	p.kill.Do(func() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) })
 	<-p.done
 }

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// Build builds cmd/NAME of this module, from anywhere below it. The binary lies in a folder of its own, which remove
-// removes: packages are tested at the same time. Tests that run under the race detector get a product that does: it finds
-// races there too, and what it consists of was compiled for them already.
+// Build builds cmd/NAME of this module, from any folder of it. The binary is in a folder of its own, as packages are
+// tested at the same time; remove deletes it. A test with the race detector gets a program with it: that finds more
+// races, and Go has compiled its packages already.
 func Build(name string) (binary string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "build-")
 	if err != nil {
@@ -19,18 +19,20 @@ func Build(name string) (binary string, remove func(), err error) {
 	}
 	remove, binary = func() { _ = os.RemoveAll(dir) }, filepath.Join(dir, name)
 	args := []string{"build", "-ldflags=-s -w", "-o", binary}
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	raced := debug.BuildSetting{Key: "-race", Value: "true"}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, raced) {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, "github.com/ironic-throttle/ironic-throttle/cmd/"+name)...).CombinedOutput(); err != nil {
+	args = append(args, "github.com/ironic-throttle/ironic-throttle/cmd/"+name)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		remove()
 		return "", nil, fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
 	return binary, remove, nil
 }
 
-// ProductEnvironment is what the product gets in any test: a short PATH, ports of its own,
-// and nothing that lies on this machine for a real BMO. The last of equal variables counts.
+// ProductEnvironment returns the environment of the product in a test: a short PATH, ports of its own, and no file of a
+// real BMO on this machine. Of two values of a variable the last one counts.
 func ProductEnvironment(more ...string) []string {
 	return append([]string{
 		"PATH=/usr/bin:/bin",

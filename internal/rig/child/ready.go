@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Loopback is the address that everything here listens on.
+// Loopback is the address on which all servers of tests listen.
 const Loopback = "127.0.0.1"
 
-// FreePorts returns n different ports of Loopback that nobody listens on, below the range that the kernel uses for
-// outgoing connections: a stopped server must find its port free when it comes back.
+// FreePorts returns n different free ports of Loopback. They are below the kernel's range for outgoing connections, so
+// a server that stops and starts again finds its port free.
 func FreePorts(n int) (ports []int, err error) {
 	for range 200 {
 		port := 16400 + rand.IntN(32000-16400)
@@ -22,7 +22,7 @@ func FreePorts(n int) (ports []int, err error) {
 		if err != nil {
 			continue
 		}
-		defer func() { _ = l.Close() }() // held until all are found
+		defer func() { _ = l.Close() }() // the port stays taken until all are found
 		if ports = append(ports, port); len(ports) == n {
 			return ports, nil
 		}
@@ -30,7 +30,7 @@ func FreePorts(n int) (ports []int, err error) {
 	return nil, errors.New("no free port on " + Loopback)
 }
 
-// Every asks at once and then at each tick, until done, an error, or the end of ctx.
+// Every calls done at once and then at each tick, until it is true or fails, or ctx ends.
 func Every(ctx context.Context, tick time.Duration, done func() (bool, error)) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -46,19 +46,17 @@ func Every(ctx context.Context, tick time.Duration, done func() (bool, error)) e
 	}
 }
 
-// Await is Every for a test, which fails when the answer does not come in time. last says
-// what there was instead.
+// Await is Every for a test: the test fails after most. last says what there was instead.
 func Await(tb testing.TB, tick, most time.Duration, what string, done func() bool, last func() string) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), most) // also while it cleans up
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), most) // works also in a Cleanup
 	defer cancel()
 	if err := Every(ctx, tick, func() (bool, error) { return done(), nil }); err != nil {
 		tb.Fatalf("no %s: %s", what, last())
 	}
 }
 
-// WaitReady asks until there is no error any more. Its own error is that ctx has ended
-// before, or one of the watched processes.
+// WaitReady calls ask until it returns no error. It fails if ctx ends before that, or one of the watched processes.
 func WaitReady(ctx context.Context, ask func() error, watched ...*Process) error {
 	var last error
 	err := Every(ctx, 50*time.Millisecond, func() (bool, error) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// status is a number that the kernel tells of a process, in /proc. One that has ended has none, which is an error.
+// status reads a number from /proc/PID/status. It fails after the end of the process.
 func (p *Process) status(name string, base int) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	if err != nil {
@@ -22,14 +22,14 @@ func (p *Process) status(name string, base int) (uint64, error) {
 	return n, nil
 }
 
-// Memory is what a process has now, and the most it had, in MiB.
+// Memory is how much memory a process has now, and the most that it had, in MiB.
 type Memory struct{ Now, Most float64 }
 
 func (m Memory) String() string {
 	return fmt.Sprintf("%.0f MiB resident, %.0f at most", m.Now, m.Most)
 }
 
-// Memory reads how much memory the process takes.
+// Memory returns how much memory the process has.
 func (p *Process) Memory() (Memory, error) {
 	now, err := p.status("VmRSS", 10)
 	if err != nil {
@@ -39,8 +39,7 @@ func (p *Process) Memory() (Memory, error) {
 	return Memory{float64(now) / 1024, float64(most) / 1024}, err
 }
 
-// Catches reports whether the process has a handler of its own for sig. Until then a SIGTERM
-// ends a service without the tidying up that its handler would do.
+// Catches reports whether the process has a handler for sig. Before it has one, a SIGTERM ends it without its handler.
 func (p *Process) Catches(sig syscall.Signal) (bool, error) {
 	caught, err := p.status("SigCgt", 16)
 	return caught&(1<<(sig-1)) != 0, err

@@ -16,7 +16,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Run starts a program that ends with the test at the latest. A test that fails shows the end of its log.
+// Run starts a program, and kills it at the end of the test. If the test has failed, it shows the end of the log.
 func Run(tb testing.TB, c Command) (*Process, *LogBook) {
 	tb.Helper()
 	log := &LogBook{}
@@ -34,8 +34,7 @@ func Run(tb testing.TB, c Command) (*Process, *LogBook) {
 	return p, log
 }
 
-// Serve is Run for a command of the product that takes --ready-file. It returns when the
-// server listens; at is told where.
+// Serve is Run for a command with --ready-file. It returns when the server listens, and decodes the file into at.
 func Serve(tb testing.TB, c Command, at any) (*Process, *LogBook) {
 	tb.Helper()
 	file := filepath.Join(tb.TempDir(), "ready.json")
@@ -56,7 +55,7 @@ func Serve(tb testing.TB, c Command, at any) (*Process, *LogBook) {
 	return p, log
 }
 
-// Throttle is `ironic-throttle serve` as a process of its own.
+// Throttle is a process `ironic-throttle serve`.
 type Throttle struct {
 	*Process
 	T      testing.TB
@@ -65,11 +64,12 @@ type Throttle struct {
 	Client *api.Client
 }
 
-// ServeThrottle starts a binary of the product with ProductEnvironment and what is added to it.
+// ServeThrottle starts a binary of the product, with ProductEnvironment and environment.
 func ServeThrottle(tb testing.TB, binary string, environment ...string) *Throttle {
 	tb.Helper()
 	r := &Throttle{T: tb}
-	r.Process, r.Log = Serve(tb, Command{Name: binary, Args: []string{"serve"}, Env: ProductEnvironment(environment...)}, &r.At)
+	c := Command{Name: binary, Args: []string{"serve"}, Env: ProductEnvironment(environment...)}
+	r.Process, r.Log = Serve(tb, c, &r.At)
 	var err error
 	if r.Client, err = api.NewClient(r.At.API, api.Options{Timeout: 20 * time.Second}); err != nil {
 		tb.Fatal(err)
@@ -78,7 +78,7 @@ func ServeThrottle(tb testing.TB, binary string, environment ...string) *Throttl
 	return r
 }
 
-// AwaitStatus looks until done, for some minutes at most, and returns the last look.
+// AwaitStatus reads the status until done, for three minutes at most, and returns the last one.
 func (r *Throttle) AwaitStatus(what string, done func(api.Status) bool) (st api.Status) {
 	r.T.Helper()
 	Await(r.T, 100*time.Millisecond, 3*time.Minute, what, func() bool {
@@ -89,17 +89,17 @@ func (r *Throttle) AwaitStatus(what string, done func(api.Status) bool) (st api.
 	return st
 }
 
-// Settled waits until the throttle has found all that works in Ironic, and may say yes.
+// Settled waits until the throttle has adopted all nodes at work and may say yes.
 func (r *Throttle) Settled() *Throttle {
 	r.T.Helper()
 	r.AwaitStatus("settled view", func(st api.Status) bool { return st.View.Settled && st.View.Fresh })
 	return r
 }
 
-// direct keeps no connections: who is asked may end at any time.
+// direct keeps no connections, as a server may end at any time.
 var direct = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Send sends a request, to Ironic mostly, and returns what came back; code 0 is no answer.
+// Send sends a request, mostly to Ironic, and returns the answer; code 0 means that none came.
 func Send(ctx context.Context, method, url, body string) (code int, answer string) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -119,12 +119,13 @@ func Send(ctx context.Context, method, url, body string) (code int, answer strin
 	return resp.StatusCode, string(text)
 }
 
-// Put sends the work of a node to Ironic, through the gateway.
+// Put sends a PUT of states/provision through the gateway.
 func (r *Throttle) Put(node, target string) (code int, answer string) {
-	return Send(r.T.Context(), http.MethodPut, r.At.Gateway+"/v1/nodes/"+node+"/states/provision", fmt.Sprintf(`{"target":%q}`, target))
+	url := r.At.Gateway + "/v1/nodes/" + node + "/states/provision"
+	return Send(r.T.Context(), http.MethodPut, url, fmt.Sprintf(`{"target":%q}`, target))
 }
 
-// Ready reports whether /readyz says so.
+// Ready reports whether /readyz answers 200.
 func (r *Throttle) Ready() bool {
 	code, _ := Send(r.T.Context(), http.MethodGet, r.At.Health+"/readyz", "")
 	return code == http.StatusOK

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// WriteCertificate makes a certificate that signs itself, for both ends of a connection to 127.0.0.1 or localhost, valid for a
-// day, and writes it and its key as PEM files.
+// WriteCertificate makes a self-signed certificate for client and server, for 127.0.0.1 and localhost and a day, and
+// writes it and its key as PEM files.
 func WriteCertificate(certFile, keyFile string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Summary is what a storm came to.
+// Summary has the figures of a storm.
 type Summary struct {
 	simulate.Summary
 	Interrupted bool `json:"interrupted"`
 }
 
 const (
-	sampling  = 100 * time.Millisecond // between two looks, real
-	lineEvery = 3 * time.Second        // between two lines of progress, real
+	sampling  = 100 * time.Millisecond // real time between two looks
+	lineEvery = 3 * time.Second        // real time between two lines of progress
 )
 
-// Run plays the storm of valid options and prints its summary to Stdout, all progress to Stderr. An error is a part that
-// broke; a limit that did not hold is none, see Summary.Exceeded. A ctx that ends early ends the storm with the summary
-// so far.
+// Run plays the storm of valid options. It prints the summary to Stdout, and progress to Stderr. An error is a part
+// that broke; a limit that did not hold is not an error: see Summary.Exceeded. If ctx ends early, the summary is of the
+// storm so far.
 func Run(ctx context.Context, o Options, out simulate.Output) (Summary, error) {
 	o = o.usual()
 	fmt.Fprintf(out.Stderr, "demo:     starts a fake Ironic with %d nodes, a fake BMO, and what decides; "+
@@ -65,7 +65,7 @@ func play(ctx context.Context, s *stage, out simulate.Output) (Summary, error) {
 	return sum, nil
 }
 
-// watch looks until the storm is over, or interrupted.
+// watch looks until the storm is over or interrupted.
 func watch(s *stage, progress io.Writer) Summary {
 	var line time.Time
 	tick := time.NewTicker(sampling)
@@ -83,7 +83,8 @@ func watch(s *stage, progress io.Writer) Summary {
 		if over || interrupted || time.Since(line) >= lineEvery {
 			line = time.Now()
 			fmt.Fprintf(progress, "%8s  slots %d/%d  working %d (peak %d)  provisioned %d/%d  given up %d\n",
-				lasts(sum.MakespanSeconds), s.app.Status().Slots.Total.Occupied, sum.Limit, truth.Working, sum.PeakWorking, sum.Provisioned, sum.Hosts, sum.Failed)
+				lasts(sum.MakespanSeconds), s.app.Status().Slots.Total.Occupied, sum.Limit, truth.Working,
+				sum.PeakWorking, sum.Provisioned, sum.Hosts, sum.Failed)
 		}
 		if over || interrupted {
 			return sum
@@ -95,7 +96,7 @@ func lasts(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second)
 }
 
-// look is the summary so far.
+// look returns the summary so far.
 func (s *stage) look() (Summary, fakeironic.Truth) {
 	o, t := s.opt, s.ironic.Truth()
 	sum := Summary{Summary: simulate.Summary{
@@ -114,7 +115,7 @@ func (s *stage) look() (Summary, fakeironic.Truth) {
 	return sum, t
 }
 
-// announcement tells what is played and where it can be looked at.
+// announcement says which storm is played, and at which URLs one can look at it.
 func (s *stage) announcement() string {
 	o := s.opt
 	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, via %s; one second plays %s\n",
@@ -128,7 +129,7 @@ func (s *stage) announcement() string {
 	return text
 }
 
-// print writes the summary as a table for people, or as JSON.
+// print prints the summary as a table or as JSON.
 func (s Summary) print(out simulate.Output) error {
 	if out.JSON {
 		return json.NewEncoder(out.Stdout).Encode(s)
@@ -138,7 +139,8 @@ func (s Summary) print(out simulate.Output) error {
 	if s.Exceeded() {
 		verdict = "ABOVE THE LIMIT for " + lasts(s.OverLimitSeconds).String()
 	}
-	fmt.Fprintf(w, "via\t%s\nhosts\t%d: %d provisioned, %d given up\nlimit\t%d\n", s.Via, s.Hosts, s.Provisioned, s.Failed, s.Limit)
+	fmt.Fprintf(w, "via\t%s\nhosts\t%d: %d provisioned, %d given up\nlimit\t%d\n",
+		s.Via, s.Hosts, s.Provisioned, s.Failed, s.Limit)
 	fmt.Fprintf(w, "peak of working hosts\t%d, %s\nmakespan\t%s\n", s.PeakWorking, verdict, lasts(s.MakespanSeconds))
 	fmt.Fprintf(w, "requests to Ironic\t%d, of these %d lists\n", s.IronicRequests, s.IronicListRequests)
 	if s.Interrupted {

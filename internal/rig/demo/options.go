@@ -12,22 +12,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
-// Options say which storm is played. DefaultOptions is the place to start from.
+// Options describe a storm. Start from DefaultOptions.
 type Options struct {
-	simulate.Options         // the simulator's, as far as Flags has them
-	Speed            float64 // simulated seconds in a real one; 0 is the usual
-	Keep             bool    // everything runs on after the storm
-	Version          string  // of the throttle's API
+	simulate.Options         // those with a flag count
+	Speed            float64 // simulated seconds in a real one; 0: see usual
+	Keep             bool    // all parts go on after the storm
+	Version          string  // that the throttle shows
 }
 
-// DefaultOptions is a storm that ends within two minutes on a small machine.
+// DefaultOptions returns a storm that ends within two minutes on a small machine.
 func DefaultOptions() Options {
 	o := Options{Options: simulate.DefaultOptions()}
 	o.Hosts, o.Via = 100, simulate.ViaGateway
 	return o
 }
 
-// Flags binds the options to fs, with the present values as defaults.
+// Flags adds the flags of the command to fs, with the present values as defaults.
 func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Hosts, "hosts", o.Hosts, "hosts that want to be provisioned at once")
 	fs.IntVar(&o.Limit, "limit", o.Limit, "slots: hosts that may work at the same time")
@@ -35,13 +35,14 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Tenants, "tenants", o.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
 	fs.Float64Var(&o.Speed, "speed", o.Speed, "simulated seconds in a real one; 0: 90 with --via gateway, 180 with check")
-	fs.StringVar(&o.Via, "via", o.Via, "how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts)")
+	fs.StringVar(&o.Via, "via", o.Via,
+		"how the fake BMO asks: gateway (it knows nothing of the throttle) or check (the throttle, before it acts)")
 	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
 }
 
-// usual are o, with what was left to us. A small machine keeps up with these speeds: by gateway the hosts that wait
-// ask every three simulated seconds.
+// usual returns o with a speed that a small machine can play: in the gateway, each waiting host asks every three
+// simulated seconds.
 func (o Options) usual() Options {
 	if o.Speed == 0 {
 		o.Speed = 180
@@ -52,13 +53,13 @@ func (o Options) usual() Options {
 	return o
 }
 
-// The bounds of a demo: one process plays it over real sockets.
+// What one process can play over real sockets.
 const (
 	maxHosts = 1000
 	maxSpeed = 300
 )
 
-// Validate reports every option that cannot be, each with its flag, its value and the rule.
+// Validate returns all wrong options, each with its flag, its value and the rule.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Hosts > maxHosts {
@@ -70,9 +71,9 @@ func (o *Options) Validate() error {
 	return errors.Join(append(errs, o.Options.Validate())...)
 }
 
-// settings are those of the throttle, which goes by a clock that is o.Speed times as fast. The poll, in real time, goes as
-// fast as the hosts, as far as a small machine stands it. The times that hold the limit are kept long in real time: they
-// bound what a process can be late by, and a busy machine does not get faster because hosts are scaled.
+// settings returns the settings of the throttle, whose clock is o.Speed times as fast. Its polls are as fast as the
+// hosts, if a small machine can do that. The times that keep the limit stay long in real time: they bound how late a
+// process may be, and Speed makes no machine faster.
 func settings(o Options, endpoint string) config.Config {
 	c := config.Default()
 	c.BMOConcurrency = o.Workers
@@ -92,8 +93,8 @@ func settings(o Options, endpoint string) config.Config {
 	return c
 }
 
-// act is bmo.Options.Act. By gateway the yes is said to the PUT itself, and what BMO comes to before it is less: refused
-// PUTs were seen 3.07 to 4.22 s after each other.
+// act returns bmo.Options.Act. In the gateway it is shorter, as the PUT itself asks: real BMO sent a refused PUT again
+// after 3.07 to 4.22 s.
 func act(via string) draw.Span {
 	if via == simulate.ViaGateway {
 		return draw.Span{Min: 70 * time.Millisecond, Max: 470 * time.Millisecond}

@@ -15,8 +15,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// stage is everything that runs in a demo. Parts that end with an error end all
-// of it.
+// stage is all that runs in a demo. If a part ends with an error, all parts end.
 type stage struct {
 	opt    Options
 	begun  time.Time
@@ -25,13 +24,13 @@ type stage struct {
 	app    *app.App
 	bmo    *bmo.Operator
 
-	ctx    context.Context // of all parts; its cause is the error of the first that ended with one
+	ctx    context.Context // of all parts; its cause is the first error of a part
 	cancel context.CancelFunc
 	parts  *errgroup.Group
-	endBMO func() // and wait for it
+	endBMO func() // ends the fake BMO, and waits for its end
 }
 
-// newStage starts the fake Ironic and the throttle. close must be called also after an error.
+// newStage starts the fake Ironic and the throttle. The caller must call close, also after an error.
 func newStage(ctx context.Context, o Options) (*stage, error) {
 	s := &stage{opt: o, endBMO: func() {}}
 	ctx, s.cancel = context.WithCancel(ctx)
@@ -62,7 +61,7 @@ func clock(begin time.Time, speed float64) func() time.Time {
 	return func() time.Time { return begin.Add(time.Duration(float64(time.Since(begin)) * speed)) }
 }
 
-// newOperator is an operator that asks the throttle before it acts, or by gateway knows nothing of it.
+// newOperator makes the fake BMO: one that asks the throttle before it acts, or one that sends its PUTs to the gateway.
 func (s *stage) newOperator(hosts []bmo.Host) error {
 	endpoint, rule := s.app.Addresses()["gateway"], bmo.Capacity(nil)
 	if s.opt.Via == simulate.ViaCheck {
@@ -72,7 +71,7 @@ func (s *stage) newOperator(hosts []bmo.Host) error {
 		}
 		endpoint, rule = s.url, func(ctx context.Context, ask api.Ask) (bool, error) {
 			answer, err := asker.IsReady(ctx, ask)
-			return err == nil && answer.Ready, nil // without an answer it is a no
+			return err == nil && answer.Ready, nil // no answer is a no
 		}
 	}
 	s.bmo = bmo.New(bmo.Options{
@@ -82,8 +81,7 @@ func (s *stage) newOperator(hosts []bmo.Host) error {
 	return nil
 }
 
-// ready waits until the throttle has looked round after its start and gives
-// slots.
+// ready waits until the throttle has settled.
 func (s *stage) ready(ctx context.Context) error {
 	for !s.app.Status().View.Settled {
 		select {
@@ -95,7 +93,7 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// begin lets the storm break loose.
+// begin starts the storm.
 func (s *stage) begin() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	gone := make(chan struct{})
@@ -104,7 +102,7 @@ func (s *stage) begin() {
 	s.endBMO = func() { cancel(); <-gone }
 }
 
-// close ends all parts and returns what went wrong first: BMO before all, so that the servers have nobody to wait for.
+// close ends all parts, and returns the first error. The fake BMO ends first, so that the servers wait for no client.
 func (s *stage) close() error {
 	s.endBMO()
 	s.cancel()
