@@ -1,5 +1,5 @@
-// Package capiplayer plays Cluster API, its provider and BMO for one MachineDeployment, on a fake or a real API server, as
-// they do: what is only deleted is made again, and an owner that gets smaller deletes the Machine that is marked.
+// Package capiplayer plays Cluster API, its provider Metal3 and BMO for one MachineDeployment, on a fake or a real API
+// server: the owner replaces a deleted Machine, and when it gets smaller it deletes the marked Machine first.
 package capiplayer
 
 import (
@@ -43,23 +43,24 @@ func kind(group, version, name string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: name}
 }
 
-// Player plays. Set all but Frees before Start. It is for one goroutine.
+// Player plays. Set all fields but Frees before Start. It is for one goroutine.
 type Player struct {
-	Own, Nodes     client.Client // of the cluster with the Machines, and of that with their nodes
+	Own, Nodes     client.Client // of the cluster with the Machines, and of the one with their nodes
 	Namespace      string
 	Infrastructure string           // the version of Metal3Machines
-	Now            func() time.Time // when an object is made, where the API server does not say
-	// Frees brings the deprovisioning of a host on, and says when it is done; nil: at once.
+	Now            func() time.Time // the creation time of objects on a fake API server
+	// Frees goes on with the deprovisioning of a host, and reports whether it is done; nil: it is done at once.
 	Frees func(ctx context.Context, host string) bool
 
-	Gone []string // Machines, in their order
-	Lost []string // pods that went with their node
+	Gone []string // Machines that have gone, in order
+	Lost []string // pods that went with their nodes
 
-	made int
-	err  error // of this turn, the first
+	made int   // Machines so far
+	err  error // the first of this turn
 }
 
-// Start makes so many Machines in service, of a MachineDeployment that allows that plans are carried out, and free hosts.
+// Start makes a MachineDeployment with replicas Machines in service, which allows the throttle to carry plans out, and
+// free hosts.
 func (p *Player) Start(ctx context.Context, replicas, free int) error {
 	for i := range replicas + free {
 		h := p.create(ctx, Hosts, fmt.Sprintf("host-%d", i), nil, `{"spec":{"online":true}}`)
@@ -78,26 +79,27 @@ func (p *Player) Start(ctx context.Context, replicas, free int) error {
 	return cmp.Or(p.ended(), p.Turn(ctx), p.Turn(ctx))
 }
 
-// fails notes an error, unless somebody else has changed or removed the object: the next turn sees it.
+// fails notes an error, unless another writer has changed or removed the object: the next turn sees that.
 func (p *Player) fails(err error) {
-	if p.err == nil && err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
+	changed := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err)
+	if p.err == nil && err != nil && !changed {
 		p.err = err
 	}
 }
 
-// ended is the first error since it was asked last.
+// ended returns the first error since the last call.
 func (p *Player) ended() error {
 	err := p.err
 	p.err = nil
 	return err
 }
 
-// infra is a kind of the provider.
+// infra returns a kind of the provider.
 func (p *Player) infra(name string) schema.GroupVersionKind {
 	return kind(objects.InfrastructureGroup, p.Infrastructure, name)
 }
 
-// create makes an object of the pool, with the owner that keeps it, if any.
+// create makes an object of the pool. owner, if any, becomes its controller.
 func (p *Player) create(
 	ctx context.Context, of schema.GroupVersionKind, name string, owner client.Object, text string,
 ) *unstructured.Unstructured {
@@ -116,7 +118,7 @@ func (p *Player) create(
 	return o
 }
 
-// fill enters what an API server does by itself, and a fake one does not.
+// fill sets what an API server sets by itself, and a fake one does not.
 func (p *Player) fill(o client.Object) {
 	o.SetUID(types.UID(o.GetName() + "-uid"))
 	o.SetCreationTimestamp(metav1.NewTime(p.Now()))
@@ -127,7 +129,7 @@ func machineSpec(kind, name string) string {
 		objects.InfrastructureGroup, kind, name)
 }
 
-// machine makes a Machine of a set.
+// machine makes a Machine of a MachineSet.
 func (p *Player) machine(ctx context.Context, set client.Object) {
 	name := fmt.Sprintf("machine-%d", p.made)
 	p.made++
@@ -136,12 +138,12 @@ func (p *Player) machine(ctx context.Context, set client.Object) {
 	p.create(ctx, p.infra("Metal3Machine"), name, nil, `{"spec":{}}`)
 }
 
-// NodeOf is the name of a Machine's node.
+// NodeOf returns the name of a Machine's node.
 func (p *Player) NodeOf(machine string) string { return p.Namespace + "-" + machine }
 
-// set merges JSON into an object, or into its status where that is what it begins with.
+// setf merges JSON into an object, or into its status if the text begins with it.
 func (p *Player) setf(ctx context.Context, o client.Object, format string, args ...any) {
-	defer objects.As(o, o.GetObjectKind().GroupVersionKind()) // the client clears it
+	defer objects.As(o, o.GetObjectKind().GroupVersionKind()) // the client clears the kind
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))
 	if strings.HasPrefix(format, `{"status"`) {
 		p.fails(p.Own.Status().Patch(ctx, o, patch))
@@ -150,7 +152,7 @@ func (p *Player) setf(ctx context.Context, o client.Object, format string, args 
 	}
 }
 
-// state is a host's.
+// state sets the provisioning state of a host.
 func (p *Player) state(ctx context.Context, h *objects.Host, is string) {
 	p.setf(ctx, h, `{"status":{"provisioning":{"state":%q}}}`, is)
 }
@@ -168,17 +170,17 @@ func all[S, T any](ctx context.Context, p *Player, of schema.GroupVersionKind) (
 	return found, nil
 }
 
-// MachinesNow are the Machines, by name.
+// MachinesNow returns all Machines, by name.
 func (p *Player) MachinesNow(ctx context.Context) ([]*objects.Machine, error) {
 	return all[objects.MachineSpec, objects.MachineStatus](ctx, p, Machines)
 }
 
-// HostsNow are the hosts, by name.
+// HostsNow returns all hosts, by name.
 func (p *Player) HostsNow(ctx context.Context) ([]*objects.Host, error) {
 	return all[objects.HostSpec, objects.HostStatus](ctx, p, Hosts)
 }
 
-// Owner is the MachineDeployment; nil: there is none.
+// Owner returns the MachineDeployment; nil: there is none.
 func (p *Player) Owner(ctx context.Context) (*objects.Owner, error) {
 	owners, err := all[objects.OwnerSpec, struct{}](ctx, p, Deployments)
 	if err != nil || len(owners) == 0 {
@@ -189,7 +191,7 @@ func (p *Player) Owner(ctx context.Context) (*objects.Owner, error) {
 
 func deleted(o client.Object) bool { return o.GetDeletionTimestamp() != nil }
 
-// Turn brings everything on by one stage.
+// Turn takes everything one stage further.
 func (p *Player) Turn(ctx context.Context) error {
 	machines, err := p.MachinesNow(ctx)
 	p.fails(err)
@@ -218,7 +220,7 @@ func consumer(h *objects.Host) string {
 	return h.Spec.ConsumerRef.Name
 }
 
-// comes gives a Machine a free host, and then its node.
+// comes gives a Machine a free host or, a turn later, its node.
 func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects.Host) {
 	at := slices.IndexFunc(hosts, func(h *objects.Host) bool { return consumer(h) == m.Name })
 	if at < 0 {
@@ -244,8 +246,9 @@ func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects
 		return
 	}
 	provider := "metal3://" + p.Namespace + "/" + h.Name + "/" + m.Name
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.NodeOf(m.Name)}, Spec: corev1.NodeSpec{ProviderID: provider}}
-	if p.Nodes == p.Own { // the other form, which says the same of a node
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.NodeOf(m.Name)}}
+	node.Spec.ProviderID = provider
+	if p.Nodes == p.Own { // the other form of a provider ID
 		node.Spec.ProviderID = "metal3://" + string(h.UID)
 	}
 	p.fill(node)
@@ -260,7 +263,7 @@ func (p *Player) comes(ctx context.Context, m *objects.Machine, hosts []*objects
 	p.setf(ctx, m, `{"status":{"nodeRef":{"name":%q}}}`, node.Name)
 }
 
-// goes brings the end of a Machine on by one stage.
+// goes takes the end of a Machine one stage further.
 func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.Host) {
 	for _, h := range hosts {
 		switch {
@@ -287,7 +290,7 @@ func (p *Player) goes(ctx context.Context, m *objects.Machine, hosts []*objects.
 	p.setf(ctx, m, `{"metadata":{"finalizers":null}}`)
 }
 
-// scale makes or deletes Machines of the owner.
+// scale makes or deletes Machines until there are as many as the owner wants.
 func (p *Player) scale(ctx context.Context, alive []*objects.Machine) {
 	owner, err := p.Owner(ctx)
 	p.fails(err)
@@ -297,7 +300,7 @@ func (p *Player) scale(ctx context.Context, alive []*objects.Machine) {
 		return
 	}
 	want := *owner.Spec.Replicas
-	if *sets[0].Spec.Replicas != want { // alive may be older than that
+	if *sets[0].Spec.Replicas != want { // the next turn reads the Machines again
 		p.setf(ctx, sets[0], `{"spec":{"replicas":%d}}`, want)
 		return
 	}
@@ -312,10 +315,10 @@ func (p *Player) scale(ctx context.Context, alive []*objects.Machine) {
 
 func marks(m *objects.Machine) int { return min(1, len(m.Annotations[deleteMark])) }
 
-// ofOperators are annotations of the throttle's that an operator makes.
+// ofOperators are annotations of the throttle that an operator sets.
 var ofOperators = []string{"execute", "execute-stopped", "watts-idle", "watts-busy", "class"}
 
-// Leftovers are marks of the throttle on any object of the pool. What an operator has annotated is none.
+// Leftovers returns the marks that the throttle has left on objects of the pool.
 func (p *Player) Leftovers(ctx context.Context) (found []string, err error) {
 	for _, of := range []schema.GroupVersionKind{Hosts, Machines, Deployments} {
 		page := &unstructured.UnstructuredList{}

@@ -24,8 +24,8 @@ const demoExample = `  ironic-throttle-lab demo
   ironic-throttle-lab demo --via check
   ironic-throttle-lab demo --hosts 200 --limit 20 --failing 0.1 -o json`
 
-// demoGCPercent trades memory for time: a storm keeps some megabytes and throws
-// away a thousand times as much, and all sides of it share one process.
+// demoGCPercent trades memory for time: a storm keeps some megabytes and allocates a thousand times as much, and all
+// its parts share one process.
 const demoGCPercent = 800
 
 func (p *process) demoCommand() *cobra.Command {

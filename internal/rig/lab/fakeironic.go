@@ -49,7 +49,7 @@ func (p *process) fakeIronicCommand() *cobra.Command {
 }
 
 func (p *process) fakeIronic(ctx context.Context, o fakeironic.Options, listen, readyFile string) error {
-	// net would take "" and ":" for a free port of every interface.
+	// package net would take "" and ":" for a free port on all interfaces.
 	if _, port, err := net.SplitHostPort(listen); err != nil || port == "" {
 		return fmt.Errorf("--listen %q: must be host:port, such as 127.0.0.1:6385 or 127.0.0.1:0", listen)
 	}
@@ -68,13 +68,14 @@ func (p *process) fakeIronic(ctx context.Context, o fakeironic.Options, listen, 
 		Admin string `json:"admin"`
 	}{base + "/v1", base + "/fake/"}
 	if err := cli.WriteReadyFile(readyFile, at); err != nil {
-		_ = l.Close() // nobody came yet
+		_ = l.Close() // there are no clients yet
 		return err
 	}
 	if p.JSON {
 		err = p.PrintJSON(at)
 	} else {
-		err = p.Print(fmt.Sprintf("Ironic:  %s (fake, %d nodes)\nadmin:   %s (truth, faults)\n", at.API, o.Fleet.Nodes, at.Admin))
+		const text = "Ironic:  %s (fake, %d nodes)\nadmin:   %s (truth, faults)\n"
+		err = p.Print(fmt.Sprintf(text, at.API, o.Fleet.Nodes, at.Admin))
 	}
 	if err != nil {
 		_ = l.Close()

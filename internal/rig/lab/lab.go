@@ -25,17 +25,17 @@ const rootExample = `  # a storm of hosts against the throttle
   ironic-throttle-lab fake-ironic --nodes 100 --speed 60 &
   IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve &`
 
-// Main is the program. It returns its exit code.
+// Main runs the program, and returns its exit code.
 func Main() int { return cli.Run(Root) }
 
-// process is what the commands see of the process that they run in.
+// process has what commands need of the process that they run in.
 type process struct{ *cli.Process }
 
 func (p *process) output() simulate.Output {
 	return simulate.Output{Stdout: p.Stdout, Stderr: p.Stderr, JSON: p.JSON}
 }
 
-// Root is the command of the program.
+// Root returns the root command.
 func Root(c *cli.Process) *cobra.Command {
 	p := &process{c}
 	return c.Root(&cobra.Command{

@@ -11,20 +11,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// settings is a configuration file: section, option, value.
+// settings are a configuration file: values by section and option.
 type settings map[string]map[string]string
 
 // place is what the configuration depends on.
 type place struct {
 	Options
-	dir              string // for all of its files, as we see it
+	dir              string // the scratch folder, as the test sees it
 	apiPort, rpcPort int
 }
 
-// file is a path in the scratch folder as we see it.
+// file returns a path in the scratch folder, as the test sees it.
 func (p place) file(elem ...string) string { return filepath.Join(append([]string{p.dir}, elem...)...) }
 
-// seen is the same path as Ironic sees it.
+// seen returns the same path as Ironic sees it.
 func (p place) seen(elem ...string) string { return strings.TrimPrefix(p.file(elem...), p.Root) }
 
 func (p place) url() string {
@@ -35,11 +35,11 @@ func (p place) url() string {
 	return fmt.Sprintf("%s://%s:%d", scheme, child.Loopback, p.apiPort)
 }
 
-// rpcAddress is a loopback address of this Ironic alone.
+// rpcAddress returns a loopback address that only this Ironic uses.
 func (p place) rpcAddress() string { return fmt.Sprintf("127.1.%d.%d", p.rpcPort>>8, p.rpcPort&0xff) }
 
-// interfaces lists what nodes may use. The first of each is the default, and
-// the fakes need no ramdisk, no BMC and no network.
+// interfaces are the hardware interfaces that nodes may use. The first of each is the default. The fakes need no
+// ramdisk, BMC or network.
 var interfaces = map[string]string{
 	"bios":       "fake,no-bios",
 	"boot":       "fake,ipxe,pxe,redfish-virtual-media",
@@ -60,7 +60,7 @@ func (p place) config() settings {
 	api, rpc := strconv.Itoa(p.apiPort), strconv.Itoa(p.rpcPort)
 	c := settings{
 		"DEFAULT": {
-			// json-rpc connects to this name.
+			// json-rpc connects to this host.
 			"host": "localhost", "my_ip": child.Loopback,
 			"auth_strategy": "noauth", "rpc_transport": "json-rpc",
 			"state_path": p.seen(), "tempdir": p.seen("tmp"),
@@ -77,7 +77,10 @@ func (p place) config() settings {
 		"inspector":        {"auth_type": "none", "endpoint_override": "http://" + child.Loopback + ":5050"},
 		"dhcp":             {"dhcp_provider": "none"},
 		"deploy":           {"http_root": p.seen("http"), "http_url": "http://" + child.Loopback + ":8080"},
-		"pxe":              {"tftp_root": p.seen("tftp"), "images_path": p.seen("images"), "tftp_master_path": "", "instance_master_path": ""},
+		"pxe": {
+			"tftp_root": p.seen("tftp"), "images_path": p.seen("images"),
+			"tftp_master_path": "", "instance_master_path": "",
+		},
 		"conductor": {
 			"automated_clean": "True", "sync_power_state_interval": "0", "workers_pool_size": "300",
 			"deploy_kernel": "file:///dev/null", "deploy_ramdisk": "file:///dev/null",
@@ -91,16 +94,16 @@ func (p place) config() settings {
 		c["DEFAULT"]["enabled_"+kind+"_interfaces"] = names
 	}
 	if p.Root != "" {
-		// What 29 knows and 21 does not.
+		// Ironic 21 does not know these.
 		c["DEFAULT"]["enabled_firmware_interfaces"] = "fake,no-firmware"
 		c["agent"] = map[string]string{"require_tls": "False"}
-		// A conductor of 29.0 on any port but 8089 clears no locks of its own when it starts: it
-		// looks for them by its name and port, and took them by its name.
+		// On another port than 8089, a conductor of 29.0 does not clear its own locks when it starts: it looks for them
+		// by name and port, but has taken them by name.
 		c["DEFAULT"]["host"] = p.rpcAddress()
 		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
 	}
 	if p.Pretend {
-		// What the operator asks for, and pretend.py has. Nothing there serves redfish.
+		// BMO asks for these, and pretend.py has them. It has no redfish.
 		c["DEFAULT"]["enabled_hardware_types"] = "fake-hardware,ipmi"
 		c["DEFAULT"]["enabled_inspect_interfaces"] += ",agent"
 		c["DEFAULT"]["enabled_management_interfaces"] += ",noop"
@@ -122,7 +125,7 @@ func (p place) config() settings {
 	return c
 }
 
-// render writes the file in a stable order.
+// render returns the file, in a stable order.
 func (s settings) render() string {
 	var b strings.Builder
 	for _, section := range slices.Sorted(maps.Keys(s)) {

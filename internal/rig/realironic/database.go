@@ -19,7 +19,7 @@ const (
 	mariadbSocket = "mariadb.sock"
 )
 
-// connection is Ironic's own setting.
+// connection returns Ironic's setting of that name.
 func (p place) connection() string {
 	if p.MariaDB {
 		return "mysql+pymysql://root@localhost/ironic?charset=utf8mb3&unix_socket=" + p.seen(mariadbSocket)
@@ -27,36 +27,37 @@ func (p place) connection() string {
 	return "sqlite:///" + p.seen(sqliteFile) + "?timeout=60"
 }
 
-// startMariaDB makes an empty database and starts its server.
+// startMariaDB makes an empty database, and starts its server.
 func (i *Ironic) startMariaDB(ctx context.Context) (err error) {
 	data := []string{"--no-defaults", "--user=root", "--datadir=" + i.place.seen("mariadb")}
-	// root has no password: who may enter the scratch folder may enter the database.
+	// root has no password: the scratch folder is closed to other users.
 	install := append(data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
 	if _, err := i.place.runOnce(ctx, "", "mariadb-install-db", install...); err != nil {
 		return err
 	}
-	// Nothing there outlives a crash of the machine, so no write waits for the disk.
-	serve := append(data, "--skip-networking", "--socket="+i.place.seen(mariadbSocket), "--pid-file="+i.place.seen("mariadb.pid"),
-		"--tmpdir="+i.place.seen("tmp"), "--innodb-flush-log-at-trx-commit=0")
+	// Nothing there must outlive a crash of the machine, so no write waits for the disk.
+	serve := append(data, "--skip-networking", "--socket="+i.place.seen(mariadbSocket),
+		"--pid-file="+i.place.seen("mariadb.pid"), "--tmpdir="+i.place.seen("tmp"), "--innodb-flush-log-at-trx-commit=0")
 	if i.database, err = i.serve("mariadbd", serve...); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	return child.WaitReady(ctx, func() error {
-		_, err := i.place.runOnce(ctx, "CREATE DATABASE IF NOT EXISTS ironic CHARACTER SET utf8mb3;", "mariadb", i.place.mariadbArgs()...)
+		const create = "CREATE DATABASE IF NOT EXISTS ironic CHARACTER SET utf8mb3;"
+		_, err := i.place.runOnce(ctx, create, "mariadb", i.place.mariadbArgs()...)
 		return err
 	}, i.database)
 }
 
-// schemas are the SQLite databases with which the Ironics of each Root begin: the same for all, and ironic-dbsync takes
-// seconds for each.
+// schemas are the SQLite databases of new Ironics, by Root. They are all the same, and ironic-dbsync takes seconds for
+// one.
 var schemas = struct {
 	sync.Mutex
 	made map[string][]byte
 }{made: map[string][]byte{}}
 
-// createSchema makes the database of an Ironic that has no nodes yet.
+// createSchema makes the database of a new Ironic.
 func (i *Ironic) createSchema(ctx context.Context) error {
 	path := i.place.file(sqliteFile)
 	schemas.Lock()
@@ -71,20 +72,21 @@ func (i *Ironic) createSchema(ctx context.Context) error {
 	return err
 }
 
-// mariadbArgs make the client speak the SQL that sqlite3 speaks too: || joins texts, and a backslash is one.
+// mariadbArgs let the client speak the SQL of sqlite3: || joins texts, and a backslash is a character.
 func (p place) mariadbArgs(more ...string) []string {
 	return append([]string{
 		"--no-defaults", "--user=root", "--socket=" + p.seen(mariadbSocket), "--batch", "--raw", "--skip-column-names",
-		"--init-command=SET SESSION sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES', max_recursive_iterations = 1000000",
+		"--init-command=SET SESSION sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES', " +
+			"max_recursive_iterations = 1000000",
 	}, more...)
 }
 
-// SQL runs statements on Ironic's database with the database's own program and returns what it prints: a row per line, columns
-// with | between them. It is for what the API cannot do: states that need a ramdisk, locks, thousands of nodes. Ironic may run
-// meanwhile.
+// SQL runs statements on Ironic's database, and returns what they print: a line for each row, with | between columns.
+// Use it for what the API cannot do: states that need a ramdisk, locks, thousands of nodes. Ironic may run meanwhile.
 func (i *Ironic) SQL(ctx context.Context, statements string) (string, error) {
 	if !i.place.MariaDB {
-		return i.place.runOnce(ctx, statements, "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000", i.place.seen(sqliteFile))
+		return i.place.runOnce(ctx, statements, "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000",
+			i.place.seen(sqliteFile))
 	}
 	out, err := i.place.runOnce(ctx, statements, "mariadb", i.place.mariadbArgs("ironic")...)
 	return strings.ReplaceAll(out, "\t", "|"), err
@@ -92,7 +94,7 @@ func (i *Ironic) SQL(ctx context.Context, statements string) (string, error) {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// agentInfo is driver_internal_info with an agent_url, or without one.
+// agentInfo returns a driver_internal_info with or without an agent_url.
 func agentInfo(agent bool) string {
 	if agent {
 		return `{"agent_url":"http://127.0.0.1:9999"}`
@@ -100,27 +102,26 @@ func agentInfo(agent bool) string {
 	return "{}"
 }
 
-// SetState puts a node into a state behind Ironic's back, with or without an agent.
+// SetState brings a node into a state by SQL, with or without an agent.
 func (i *Ironic) SetState(ctx context.Context, uuid, state string, agent bool) error {
 	_, err := i.SQL(ctx, fmt.Sprintf("UPDATE nodes SET provision_state = %s, driver_internal_info = %s WHERE uuid = %s;",
 		quote(state), quote(agentInfo(agent)), quote(uuid)))
 	return err
 }
 
-// Batch is a number of nodes that are alike.
+// Batch describes nodes that are alike.
 type Batch struct {
 	Count    int
-	Prefix   string // of the name; a number of six digits follows
+	Prefix   string // of their names; a number of six digits follows
 	State    string // provision_state
 	AgentURL bool   // driver_internal_info has an agent_url
-	// Unmoved leaves provision_updated_at NULL, as for a node that was created and never touched; else it is the time of the
-	// call. On MariaDB nobody needs that.
+	// Unmoved leaves provision_updated_at NULL, as for a new node. Otherwise it is the time of the call, which works only
+	// with SQLite.
 	Unmoved bool
 }
 
-// AddNodes makes nodes by copying rows: thousands in a second, where the API takes 25 ms for each. One is made through the API,
-// so that every column is as Ironic makes it; the copies differ in what identifies them only. UUIDs are derived from the row
-// number.
+// AddNodes makes thousands of nodes in a second, where the API takes 25 ms for each. The API makes the first one, so
+// each column is as Ironic writes it; SQL copies its row. UUIDs follow from the row number.
 func (i *Ironic) AddNodes(ctx context.Context, b Batch) error {
 	var first struct {
 		UUID string `json:"uuid"`
@@ -129,7 +130,7 @@ func (i *Ironic) AddNodes(ctx context.Context, b Batch) error {
 	if err := i.call(ctx, http.MethodPost, "/v1/nodes", body, &first); err != nil {
 		return err
 	}
-	moved := "strftime('%Y-%m-%d %H:%M:%f000', 'now')" // as Ironic writes it; SQLite's
+	moved := "strftime('%Y-%m-%d %H:%M:%f000', 'now')" // as Ironic writes it into SQLite
 	if b.Unmoved {
 		moved = "NULL"
 	}
@@ -149,14 +150,15 @@ COMMIT;
 	return err
 }
 
-// nodeColumns are those that a copy takes over.
+// nodeColumns returns the columns that copies share.
 func (i *Ironic) nodeColumns(ctx context.Context) (string, error) {
 	list := "SELECT name FROM pragma_table_info('nodes');"
 	if i.place.MariaDB {
 		list = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'ironic' AND table_name = 'nodes';"
 	}
 	out, err := i.SQL(ctx, list)
-	columns := slices.DeleteFunc(strings.Fields(out), func(c string) bool { return c == "id" || c == "uuid" || c == "name" })
+	own := []string{"id", "uuid", "name"}
+	columns := slices.DeleteFunc(strings.Fields(out), func(c string) bool { return slices.Contains(own, c) })
 	if err == nil && len(columns) == 0 {
 		err = errors.New("the database has no nodes table")
 	}

@@ -10,6 +10,8 @@ import (
 
 // pretendPy is the module that Ironic loads.
 //
+// pretendPy is the module that Ironic loads.
+//
 //go:embed pretend.py
 var pretendPy string
 
@@ -18,8 +20,7 @@ const (
 	pretendDir    = "python" // in the scratch folder, first of Python's path
 )
 
-// pretended are the names that the operator asks for, and who answers for them: group of entry points, name, class of
-// pretend.py.
+// pretended are the drivers and interfaces that BMO asks for: group of entry points, name, class in pretend.py.
 var pretended = [][3]string{
 	{"types", "ipmi", "Hardware"},
 	{"interfaces.boot", "ipxe", "Boot"},
@@ -32,8 +33,8 @@ var pretended = [][3]string{
 	{"interfaces.vendor", "ipmitool", "Vendor"},
 }
 
-// pretend puts the module first in Python's path. Names of entry points must be unique, so a copy of Ironic's own list, with
-// some entries that are ours, stands before the original: Python takes the first distribution of a name.
+// pretend puts the module first in Python's path. Names of entry points must be unique, so a copy of Ironic's own list
+// with some changed entries comes before the original: Python takes the first distribution of a name.
 func (i *Ironic) pretend() error {
 	packages := filepath.Join(i.place.Root, "usr/lib/python3/dist-packages")
 	found, err := filepath.Glob(filepath.Join(packages, "ironic-[0-9]*.*-info"))

@@ -21,23 +21,23 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Ironic is a running API and conductor. Its methods may be called from several goroutines; those that start and stop wait for
-// each other.
+// Ironic is a running API with its conductor. Its methods are safe for concurrent use; only one starts or stops a
+// process at a time.
 type Ironic struct {
 	URL            string // without /v1 and without a slash at the end
-	CAFile         string // empty without TLS
-	User, Password string // empty without BasicAuth
+	CAFile         string // "" without TLS
+	User, Password string // "" without BasicAuth
 
 	place  place // with the scratch folder
 	client *http.Client
-	log    child.LogBook // of all that runs
+	log    child.LogBook // of all processes
 
 	mu                       sync.Mutex
 	api, conductor, database *child.Process
 }
 
-// Start installs nothing, runs an Ironic and returns when it is ready: when GET /v1/drivers shows fake-hardware. ctx bounds the
-// start only. The caller must call Stop. Errors carry the end of Ironic's logs.
+// Start starts an Ironic, and returns when GET /v1/drivers shows fake-hardware. It installs nothing. ctx bounds only
+// the start. The caller must call Stop. Errors have the end of Ironic's logs.
 func Start(ctx context.Context, o Options) (*Ironic, error) {
 	within := ""
 	if o.Root != "" {
@@ -73,7 +73,7 @@ func (i *Ironic) start(ctx context.Context) error {
 	return cmp.Or(i.run(&i.conductor, "conductor"), i.run(&i.api, "api"), i.waitReady(ctx))
 }
 
-// prepare writes everything that the services read.
+// prepare writes all files that the services read.
 func (i *Ironic) prepare(ctx context.Context) error {
 	ports, err := child.FreePorts(2)
 	if err != nil {
@@ -110,7 +110,7 @@ func (i *Ironic) prepare(ctx context.Context) error {
 	files := map[string]string{p.file("ironic.conf"): p.config().render(), p.file("policy.yaml"): "{}\n"}
 	if p.BasicAuth {
 		i.User, i.Password = "admin", rand.Text()
-		// From standard input: an argument could be read by everybody.
+		// The password comes by standard input: all users of the machine can read arguments.
 		if files[p.file("htpasswd")], err = p.runOnce(ctx, i.Password+"\n", "htpasswd", "-niB", i.User); err != nil {
 			return err
 		}
@@ -118,9 +118,10 @@ func (i *Ironic) prepare(ctx context.Context) error {
 	return writeFiles(files)
 }
 
-// args gives each program our own configuration and no other.
+// args let a program read only the configuration of this Ironic.
 func (i *Ironic) args(more ...string) []string {
-	return append([]string{"--config-file", i.place.seen("ironic.conf"), "--config-dir", i.place.seen("config.d")}, more...)
+	p := i.place
+	return append([]string{"--config-file", p.seen("ironic.conf"), "--config-dir", p.seen("config.d")}, more...)
 }
 
 func (i *Ironic) run(which **child.Process, name string) (err error) {
@@ -128,27 +129,27 @@ func (i *Ironic) run(which **child.Process, name string) (err error) {
 	return err
 }
 
-// Logs is the end of what the services have logged.
+// Logs returns the end of the services' logs.
 func (i *Ironic) Logs() string { return i.log.Tail() }
 
-// Stop ends both services and their database and removes the scratch folder. Calling it again does nothing.
+// Stop ends all processes, and deletes the scratch folder. A second call does nothing.
 func (i *Ironic) Stop() {
 	i.StopAPI()
-	// In good order it takes itself off the list of conductors.
+	// A conductor that ends in order takes itself off the list of conductors.
 	i.end(&i.conductor, func(p *child.Process) { p.Stop(stopTimeout) })
-	i.end(&i.database, (*child.Process).Kill) // nobody needs what it has
+	i.end(&i.database, (*child.Process).Kill) // its data goes anyway
 	if i.client != nil {
 		i.client.CloseIdleConnections()
 	}
 	_ = os.RemoveAll(i.place.dir)
 }
 
-// StopAPI ends the API: connections are refused from then on.
+// StopAPI ends the API. From then on connections are refused.
 func (i *Ironic) StopAPI() {
 	i.end(&i.api, func(p *child.Process) { p.Stop(stopTimeout) })
 }
 
-// KillConductor ends the conductor as a crash would: it stays on the list for a minute, and a PUT is answered 500.
+// KillConductor ends the conductor as a crash would: it stays on the list for a minute, and PUTs get a 500.
 func (i *Ironic) KillConductor() { i.end(&i.conductor, (*child.Process).Kill) }
 
 func (i *Ironic) end(which **child.Process, how func(*child.Process)) {
@@ -160,18 +161,18 @@ func (i *Ironic) end(which **child.Process, how func(*child.Process)) {
 	}
 }
 
-// StartAPI starts a stopped API on the same port and waits for it to answer.
+// StartAPI starts a stopped API on the same port, and waits until it answers.
 func (i *Ironic) StartAPI(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return cmp.Or(i.run(&i.api, "api"), i.waitReady(ctx))
 }
 
-// StartConductor starts a stopped conductor and waits until the API shows the drivers again.
+// StartConductor starts a stopped conductor, and waits until the API shows the drivers.
 func (i *Ironic) StartConductor(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	// A killed one is still on the list, and would look ready.
+	// A killed conductor is still on the list, and would look ready.
 	if _, err := i.SQL(ctx, "UPDATE conductors SET online = 0;"); err != nil {
 		return err
 	}
@@ -183,12 +184,12 @@ const (
 	maxAnswer      = 64 << 20
 )
 
-// Client returns the HTTP client that trusts this Ironic's certificate. It sends no credentials by itself.
+// Client returns a client that trusts this Ironic's certificate. It sends no credentials by itself.
 func (i *Ironic) Client() *http.Client { return i.client }
 
-// waitReady waits until the API shows a driver, which it does only while a conductor lives, and none of the processes has ended.
-// A starting conductor shows its drivers, takes them back, shows them again, and hears SIGTERM last: one that is stopped before
-// dies and stays on the list.
+// waitReady waits until the API shows a driver, as it does only with a conductor, and the conductor catches SIGTERM. A
+// starting conductor shows its drivers, hides them and shows them again, and handles SIGTERM last: if it is stopped
+// before that, it dies and stays on the list.
 func (i *Ironic) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -207,7 +208,7 @@ func (i *Ironic) waitReady(ctx context.Context) error {
 	}, i.conductor, i.api)
 }
 
-// call asks the API for something that must succeed.
+// call sends a request to the API. Any status of 300 or more is an error.
 func (i *Ironic) call(ctx context.Context, method, path, body string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, i.URL+path, strings.NewReader(body))
 	if err != nil {

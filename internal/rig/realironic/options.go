@@ -14,21 +14,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Options say which Ironic to run. The zero value is a good one: plain HTTP, no authentication.
+// Options say which Ironic to run. The zero value is an Ironic with plain HTTP, without authentication.
 type Options struct {
-	// BasicAuth asks for auth_strategy http_basic with one user (Ironic.User).
-	BasicAuth bool
-	// TLS serves the API with a certificate for 127.0.0.1 and localhost.
-	TLS bool
-	// Settings are laid over our own settings: section, option, value.
+	BasicAuth bool // auth_strategy is http_basic, with one user (Ironic.User)
+	TLS       bool // the API has a certificate for 127.0.0.1 and localhost
+	// Settings replace or add settings: values by section and option.
 	Settings map[string]map[string]string
-	// Root is the absolute path of a folder that hack/ironic/chroot.sh has made: the programs in it run with it as their /,
-	// and the scratch folder lies in it. It takes root. Empty: the machine's own programs.
-	Root string
-	// Pretend makes the ipmi driver one of pretended hosts, with the interfaces that the operator asks for. It needs Root.
-	Pretend bool
-	// MariaDB is a server of this Ironic alone, instead of SQLite. It needs Root.
-	MariaDB bool
+	// Root is the absolute path of a folder that hack/ironic/chroot.sh has made. Its programs run with it as their /, and
+	// the scratch folder is in it. The test must run as root. "": the machine's own programs.
+	Root    string
+	Pretend bool // the ipmi driver has pretended hosts, with the interfaces that BMO asks for; needs Root
+	MariaDB bool // instead of SQLite; needs Root
 }
 
 const (
@@ -36,11 +32,10 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// Chroot is the folder that hack/ironic/chroot.sh makes, for Options.Root: IRONIC_CHROOT, or the place that the script takes
-// without it.
+// Chroot returns the folder of hack/ironic/chroot.sh, for Options.Root: IRONIC_CHROOT, or the default of the script.
 func Chroot() string { return cmp.Or(os.Getenv("IRONIC_CHROOT"), "/var/cache/ironic-throttle/trixie") }
 
-// runOnce runs a program to its end and returns what it printed. An error carries what it said.
+// runOnce runs a program to its end, and returns its output. An error has the output too.
 func (p place) runOnce(ctx context.Context, stdin, name string, args ...string) (string, error) {
 	path, err := lookPath(p.Root, name)
 	if err != nil {
@@ -59,25 +54,27 @@ func (p place) runOnce(ctx context.Context, stdin, name string, args ...string) 
 	return out.String(), nil
 }
 
-// serve starts a program that the caller stops.
+// serve starts a program. The caller must stop it.
 func (i *Ironic) serve(name string, args ...string) (*child.Process, error) {
 	p := i.place
 	path, err := lookPath(p.Root, name)
 	if err != nil {
 		return nil, err
 	}
-	return child.Start(child.Command{Name: path, Args: args, Dir: p.seen(), Env: p.environment(), Root: p.Root, Log: &i.log})
+	c := child.Command{Name: path, Args: args, Dir: p.seen(), Env: p.environment(), Root: p.Root, Log: &i.log}
+	return child.Start(c)
 }
 
-// environment keeps the caller's proxies, Python paths and home out of it.
+// environment returns an environment without the proxies, Python paths and home of the test.
 func (p place) environment() []string {
 	return []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME=" + p.seen(), "TMPDIR=" + p.seen("tmp"), "LANG=C.UTF-8", "PYTHONUNBUFFERED=1", "PYTHONPATH=" + p.seen(pretendDir),
+		"HOME=" + p.seen(), "TMPDIR=" + p.seen("tmp"), "LANG=C.UTF-8",
+		"PYTHONUNBUFFERED=1", "PYTHONPATH=" + p.seen(pretendDir),
 	}
 }
 
-// lookPath finds a program, in root as a path that is seen from there.
+// lookPath returns the path of a program, as it is inside root.
 func lookPath(root, name string) (string, error) {
 	if root == "" {
 		path, err := exec.LookPath(name)
@@ -95,7 +92,7 @@ func lookPath(root, name string) (string, error) {
 	return "", fmt.Errorf("run hack/ironic/chroot.sh as root: %s in %s: %w", name, root, exec.ErrNotFound)
 }
 
-// writeFiles writes texts by path.
+// writeFiles writes texts to files, by path.
 func writeFiles(texts map[string]string) error {
 	for path, text := range texts {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

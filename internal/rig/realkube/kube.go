@@ -1,12 +1,11 @@
-// Package realkube runs a real Kubernetes API server for tests: etcd and kube-apiserver on
-// loopback, RBAC and Pod Security on, no controllers, no nodes.
+// Package realkube runs a real Kubernetes API server for tests: etcd and kube-apiserver on loopback, with RBAC and Pod
+// Security, without controllers and nodes.
 //
-// No controllers means: a deleted namespace stays Terminating, owner references are not
-// collected, no pod ever runs, no ServiceAccount is made by itself. So each test takes a
-// namespace of its own.
+// Without controllers a deleted namespace stays Terminating, the garbage collector does not follow owner references, no
+// pod runs, and no namespace gets a ServiceAccount. So each test takes a namespace of its own.
 //
-// Everything lives in a scratch folder and goes away with Stop; the processes also go when
-// the test dies, which envtest does not see to. hack/kube/install.sh builds the programs.
+// All files are in a scratch folder, which Stop deletes. Unlike those of envtest, the processes end with the test even
+// if it dies. hack/kube/install.sh builds the programs.
 package realkube
 
 import (
@@ -26,31 +25,31 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Kube is a running API server with its etcd. Its methods may be called from several goroutines.
+// Kube is a running API server with its etcd. Its methods are safe for concurrent use.
 type Kube struct {
 	URL    string // https, without a slash at the end
 	CAFile string
-	Audit  string        // the file with what ServiceAccounts have asked for, an audit.k8s.io/v1 Event on each line
-	Client client.Client // the admin's: everything is allowed
+	Audit  string        // a file with the requests of ServiceAccounts: an audit.k8s.io/v1 Event on each line
+	Client client.Client // of the admin, who may do everything
 
 	dir, token string
 	etcd, api  *child.Process
 	log        child.LogBook // of both
 }
 
-// auditPolicy keeps what ServiceAccounts ask for.
+// auditPolicy logs the requests of ServiceAccounts.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules: [{level: Metadata, userGroups: ["system:serviceaccounts"]}, {level: None}]
 `
 
-// Start runs etcd and an API server and returns when it is ready. The caller must call Stop. Errors carry the end of the
-// logs.
+// Start starts etcd and an API server, and returns when it is ready. The caller must call Stop. Errors have the end of
+// the logs.
 func Start(ctx context.Context) (*Kube, error) {
 	assets := os.Getenv("KUBEBUILDER_ASSETS")
 	if assets == "" {
-		return nil, errors.New("KUBEBUILDER_ASSETS is not set: hack/kube/install.sh prints what it is to be")
+		return nil, errors.New("KUBEBUILDER_ASSETS is not set: hack/kube/install.sh prints its value")
 	}
 	dir, err := os.MkdirTemp("", "kube-")
 	if err != nil {
@@ -87,7 +86,7 @@ func (k *Kube) start(ctx context.Context, assets string) error {
 	run := func(name string, args ...string) (*child.Process, error) {
 		return child.Start(child.Command{
 			Name: filepath.Join(assets, name), Args: args, Dir: k.dir, Log: &k.log,
-			Env: []string{"HOME=" + k.dir, "TMPDIR=" + k.dir}, // nobody's proxies
+			Env: []string{"HOME=" + k.dir, "TMPDIR=" + k.dir}, // and no proxies
 		})
 	}
 	if k.etcd, err = run("etcd",
@@ -99,11 +98,13 @@ func (k *Kube) start(ctx context.Context, assets string) error {
 	}
 	if k.api, err = run("kube-apiserver",
 		"--etcd-servers="+etcd, "--bind-address="+child.Loopback, "--advertise-address="+child.Loopback,
-		fmt.Sprintf("--secure-port=%d", ports[2]), "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
+		fmt.Sprintf("--secure-port=%d", ports[2]),
+		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
 		"--tls-cert-file="+k.CAFile, "--tls-private-key-file="+k.file("api.key"),
 		"--token-auth-file="+k.file("tokens.csv"), "--authorization-mode=RBAC",
 		"--audit-policy-file="+k.file("audit.yaml"), "--audit-log-path="+k.Audit, "--audit-log-mode=blocking-strict",
-		"--service-account-issuer="+k.URL, "--service-account-key-file="+k.CAFile, "--service-account-signing-key-file="+k.file("api.key"),
+		"--service-account-issuer="+k.URL, "--service-account-key-file="+k.CAFile,
+		"--service-account-signing-key-file="+k.file("api.key"),
 	); err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (k *Kube) start(ctx context.Context, assets string) error {
 	return child.WaitReady(ctx, ask, k.etcd, k.api)
 }
 
-// Config is the admin's, without a limit of requests. Each call returns a copy of its own.
+// Config returns the admin's configuration, without a rate limit. Each call returns a copy.
 func (k *Kube) Config() *rest.Config {
 	return &rest.Config{
 		Host: k.URL, BearerToken: k.token, TLSClientConfig: rest.TLSClientConfig{CAFile: k.CAFile},
@@ -126,17 +127,17 @@ func (k *Kube) Config() *rest.Config {
 	}
 }
 
-// Stop ends both processes and removes the scratch folder.
+// Stop ends both processes, and deletes the scratch folder.
 func (k *Kube) Stop() {
 	for _, p := range []*child.Process{k.api, k.etcd} {
 		if p != nil {
-			p.Kill() // what it holds is thrown away
+			p.Kill() // its data goes anyway
 		}
 	}
 	_ = os.RemoveAll(k.dir)
 }
 
-// ModuleRoot is the folder of our go.mod.
+// ModuleRoot returns the folder of this module's go.mod.
 func ModuleRoot() (string, error) {
 	mod, err := output("go", "env", "GOMOD")
 	return filepath.Dir(strings.TrimSpace(mod)), err

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// kustomizer is the kustomize of hack/tools, built where it is not in Go's cache yet.
+// kustomizer returns the path of the kustomize of hack/tools. Go builds it if its cache does not have it.
 var kustomizer = sync.OnceValues(func() (string, error) {
 	root, err := ModuleRoot()
 	if err != nil {
@@ -18,11 +18,11 @@ var kustomizer = sync.OnceValues(func() (string, error) {
 	return output("go", "-C", filepath.Join(root, "hack", "tools"), "tool", "-n", "kustomize")
 })
 
-// built holds what Kustomize has built, by folder: many tests look at the same.
+// built has what Kustomize has built, by folder, as many tests need the same.
 var built sync.Map
 
-// Kustomize builds the kustomization in a folder, with its objects in the order in which they
-// are written. A folder that was built is not built again. go test does not see which files are read for that.
+// Kustomize builds the kustomization in a folder, with the objects in the order of its files. It builds each folder
+// once. go test does not see which files it reads.
 func Kustomize(dir string) (yaml string, err error) {
 	if text, ok := built.Load(dir); ok {
 		return text.(string), nil
@@ -37,14 +37,15 @@ func Kustomize(dir string) (yaml string, err error) {
 	return yaml, err
 }
 
-// OperatorSource is the folder with the source and the manifests of the BMO that hack/bmo names, as it is in Go's module
-// cache. It is not to be written to.
+// OperatorSource returns the folder with the source and manifests of the BMO that hack/bmo names. It is in Go's module
+// cache: do not write to it.
 var OperatorSource = sync.OnceValues(func() (string, error) {
 	root, err := ModuleRoot()
 	if err != nil {
 		return "", err
 	}
-	text, err := output("go", "-C", filepath.Join(root, "hack", "bmo"), "mod", "download", "-json", "github.com/metal3-io/baremetal-operator")
+	text, err := output("go", "-C", filepath.Join(root, "hack", "bmo"),
+		"mod", "download", "-json", "github.com/metal3-io/baremetal-operator")
 	var found struct{ Dir string }
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &found)
@@ -52,7 +53,7 @@ var OperatorSource = sync.OnceValues(func() (string, error) {
 	return found.Dir, err
 })
 
-// output is what a command prints; its error has what it complains of.
+// output returns what a command prints. An error has what it prints to stderr.
 func output(name string, args ...string) (string, error) {
 	c := exec.Command(name, args...)
 	var complaint strings.Builder

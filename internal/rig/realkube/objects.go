@@ -26,7 +26,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// InstallCRDs makes the CustomResourceDefinitions of a folder and waits until the API server serves them.
+// InstallCRDs makes the CustomResourceDefinitions of a folder, and waits until the API server serves them.
 func (k *Kube) InstallCRDs(ctx context.Context, folder string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	for _, file := range files {
@@ -40,7 +40,7 @@ func (k *Kube) InstallCRDs(ctx context.Context, folder string) error {
 	return err
 }
 
-// served waits until objects of that definition can be listed.
+// served waits until objects of a definition can be listed.
 func (k *Kube) served(ctx context.Context, crd *unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -53,7 +53,7 @@ func (k *Kube) served(ctx context.Context, crd *unstructured.Unstructured) error
 	return child.WaitReady(ctx, func() error { return k.Client.List(ctx, l) })
 }
 
-// Decode reads the documents of a YAML text.
+// Decode decodes the documents of a YAML text.
 func Decode(text string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	reader := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4<<10)
@@ -70,14 +70,15 @@ func Decode(text string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// TryApply makes an object as it is in a manifest, by server-side apply with strict checks of its fields, and changes it to
-// what was made.
+// TryApply makes an object of a manifest by server-side apply, with strict checks of its fields. It sets o to the
+// object that it has made.
 func (k *Kube) TryApply(ctx context.Context, o *unstructured.Unstructured, options ...client.PatchOption) error {
-	return client.WithFieldValidation(k.Client, metav1.FieldValidationStrict).Patch(ctx, o, client.Apply, //nolint:staticcheck // of what has no type
-		append(options, client.FieldOwner("realkube"))...)
+	strict := client.WithFieldValidation(k.Client, metav1.FieldValidationStrict)
+	options = append(options, client.FieldOwner("realkube"))
+	return strict.Patch(ctx, o, client.Apply, options...) //nolint:staticcheck // the newer Apply takes only typed objects
 }
 
-// Apply makes objects, and their status where they have one.
+// Apply makes objects, with their status if they have one.
 func (k *Kube) Apply(tb testing.TB, objects ...*unstructured.Unstructured) {
 	tb.Helper()
 	for _, o := range objects {
@@ -104,7 +105,7 @@ func (k *Kube) ApplyText(tb testing.TB, text string) {
 	k.Apply(tb, objects...)
 }
 
-// Merge merges JSON into an object, or into its status where that is what it begins with.
+// Merge merges JSON into an object, or into its status if the text begins with it.
 func (k *Kube) Merge(tb testing.TB, o *unstructured.Unstructured, text string) {
 	tb.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(text))
@@ -117,7 +118,7 @@ func (k *Kube) Merge(tb testing.TB, o *unstructured.Unstructured, text string) {
 	}
 }
 
-// Host names a BareMetalHost.
+// Host returns the name of a BareMetalHost as an object.
 func Host(namespace, name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("metal3.io/v1alpha1")
@@ -127,7 +128,7 @@ func Host(namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// List lists the objects of a kind in a namespace.
+// List returns the objects of a kind in a namespace.
 func (k *Kube) List(tb testing.TB, version, kind, namespace string) []unstructured.Unstructured {
 	tb.Helper()
 	l := &unstructured.UnstructuredList{}
@@ -139,8 +140,7 @@ func (k *Kube) List(tb testing.TB, version, kind, namespace string) []unstructur
 	return l.Items
 }
 
-// Namespace makes a namespace of the given prefix that nobody else has, held to the Pod
-// Security level "restricted", and returns its name.
+// Namespace makes a new namespace with that prefix and the Pod Security level "restricted", and returns its name.
 func (k *Kube) Namespace(tb testing.TB, prefix string) string {
 	tb.Helper()
 	n := &core.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -152,8 +152,8 @@ func (k *Kube) Namespace(tb testing.TB, prefix string) string {
 	return n.Name
 }
 
-// Token is a bearer token of a ServiceAccount, which is made where there is none, valid for an hour.
-// audiences other than the API server's own are those of another server.
+// Token returns a bearer token of a ServiceAccount, valid for an hour, and makes the account if there is none. With
+// audiences the token is for other servers than the API server.
 func (k *Kube) Token(tb testing.TB, namespace, account string, audiences ...string) string {
 	tb.Helper()
 	a := &core.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
@@ -165,8 +165,8 @@ func (k *Kube) Token(tb testing.TB, namespace, account string, audiences ...stri
 	return r.Status.Token
 }
 
-// Kubeconfig writes a file with which a process is that ServiceAccount. server is the URL to use instead of the API
-// server's own, that of a Proxy for instance; empty: its own.
+// Kubeconfig writes a kubeconfig of a ServiceAccount. server is the URL to use, such as that of a Proxy; "": that of
+// the API server.
 func (k *Kube) Kubeconfig(tb testing.TB, namespace, account, server string) (file string) {
 	tb.Helper()
 	text, err := k.kubeconfig(k.Token(tb, namespace, account), namespace, server)
@@ -177,7 +177,7 @@ func (k *Kube) Kubeconfig(tb testing.TB, namespace, account, server string) (fil
 	return file
 }
 
-// AdminKubeconfig is a kubeconfig with which everything is allowed. server is as for Kubeconfig.
+// AdminKubeconfig returns a kubeconfig of the admin. server is as in Kubeconfig.
 func (k *Kube) AdminKubeconfig(server string) ([]byte, error) {
 	return k.kubeconfig(k.token, "", server)
 }

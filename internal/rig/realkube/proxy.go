@@ -10,14 +10,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// Proxy passes connections on to an API server until it is told not to: a network that
-// can be cut. It does not look into them, so TLS stays between the two ends. It ends with the test. Its methods
-// may be called from one goroutine at a time.
+// Proxy passes connections on to an API server, as a network that tests can cut. It does not read them, so TLS is
+// between the two ends. It ends with the test. Its methods are for one goroutine.
 type Proxy struct {
-	URL string // https, to be used instead of the API server's
+	URL string // use it instead of the API server's
 
 	target  string
-	flow    sync.RWMutex // taken by Swallow: nothing passes
+	flow    sync.RWMutex // Swallow holds it, so nothing passes
 	swallow bool
 
 	mu     sync.Mutex
@@ -25,14 +24,15 @@ type Proxy struct {
 	conns  map[net.Conn]bool
 }
 
-// Proxy opens one in front of this API server.
+// Proxy opens a Proxy in front of this API server.
 func (k *Kube) Proxy(tb testing.TB) *Proxy {
 	tb.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(child.Loopback, "0"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &Proxy{URL: "https://" + l.Addr().String(), target: strings.TrimPrefix(k.URL, "https://"), conns: map[net.Conn]bool{}}
+	target := strings.TrimPrefix(k.URL, "https://")
+	p := &Proxy{URL: "https://" + l.Addr().String(), target: target, conns: map[net.Conn]bool{}}
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -52,14 +52,14 @@ func (k *Kube) Proxy(tb testing.TB) *Proxy {
 	return p
 }
 
-// Swallow lets nothing pass any more: connections stay, new ones open, and nobody is ever
-// answered. Mend lets what was sent meanwhile arrive.
+// Swallow lets no byte pass: connections stay, new ones open, and no answer comes. After Mend, what was sent meanwhile
+// arrives.
 func (p *Proxy) Swallow() {
 	p.flow.Lock()
 	p.swallow = true
 }
 
-// Refuse breaks all connections, and new ones at once.
+// Refuse breaks all connections, and each new one at once.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	p.refuse = true
@@ -67,7 +67,7 @@ func (p *Proxy) Refuse() {
 	p.Break()
 }
 
-// Break breaks all connections; new ones are welcome.
+// Break breaks all connections. New ones work.
 func (p *Proxy) Break() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Proxy) Break() {
 	}
 }
 
-// Mend undoes Swallow and Refuse.
+// Mend ends Swallow and Refuse.
 func (p *Proxy) Mend() {
 	p.mu.Lock()
 	p.refuse = false
@@ -119,7 +119,7 @@ func (p *Proxy) serve(near net.Conn) {
 	delete(p.conns, far)
 }
 
-// gated writes when bytes flow.
+// gated writes only while no Swallow lasts.
 type gated struct {
 	net.Conn
 	p *Proxy

@@ -1,5 +1,5 @@
-// Command cmd plays the ways through the throttle, for a build with -cover. It leaves the counters of each in a folder
-// of that name, below the one that is its argument.
+// Command cmd plays the ways through the throttle, in a build with -cover. It writes the counters of each way to a
+// folder of its name, in the folder that is its argument.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/play"
 )
 
-// ways is a play with one step more: `counted NAME` keeps the counters of what ran since the last one.
+// ways is a play with an additional step: `counted NAME` writes the counters of what ran since the last such step.
 const ways = `
 set MAX_CONCURRENT_PROVISIONING_HOSTS=2
 node a1..a3 available
@@ -47,8 +47,9 @@ func main() {
 	testing.Main(all, []testing.InternalTest{{Name: "Ways", F: playWays}}, nil, nil)
 }
 
-// counted is the step of that name.
+// counted is the step counted.
 func counted(name string) error {
 	dir := filepath.Join(flag.Arg(0), name)
-	return errors.Join(os.Mkdir(dir, 0o700), coverage.WriteMetaDir(dir), coverage.WriteCountersDir(dir), coverage.ClearCounters())
+	return errors.Join(os.Mkdir(dir, 0o700), coverage.WriteMetaDir(dir), coverage.WriteCountersDir(dir),
+		coverage.ClearCounters())
 }
