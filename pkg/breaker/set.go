@@ -54,7 +54,7 @@ func (s *Set) Configure(base Config, kinds map[string]Config) error {
 	}
 	s.base, s.kinds = base, maps.Clone(kinds)
 	for _, c := range s.inOrder {
-		if c.cfg = s.config(c.scope); c.state == Open && !c.tripped {
+		if c.cfg = s.config(c.scope); !c.tripped {
 			c.reopens = c.opened.Add(c.cfg.RecoveryTimeout)
 		}
 	}
@@ -211,7 +211,7 @@ func (s *Set) Tick(now time.Time) {
 	s.inOrder = slices.DeleteFunc(s.inOrder, func(c *circuit) bool { return s.circuits[c.scope] != c })
 }
 
-// use returns the circuits of scopes as they are at now, each once, and makes those that do not exist.
+// use returns the circuits of scopes as they are at now, and makes those that do not exist.
 func (s *Set) use(now time.Time, scopes []Scope) []*circuit {
 	s.clock(now)
 	list := make([]*circuit, 0, len(scopes))
@@ -221,9 +221,6 @@ func (s *Set) use(now time.Time, scopes []Scope) []*circuit {
 			c = s.newCircuit(scope)
 			s.circuits[scope] = c
 			s.inOrder = append(s.inOrder, c)
-		}
-		if slices.Contains(list, c) {
-			continue
 		}
 		s.tick(c)
 		c.used = s.now

@@ -21,8 +21,10 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	bad NAME KIND [TEXT] it has failed; the host has the name of the permit
 //	cancel NAME          it has ended without an outcome
 //	trip SCOPE D, reset SCOPE, tick, look SCOPE
+//	reload D             another recovery time
 type desk struct {
 	t       testing.TB
+	cfg     breaker.Config
 	set     *breaker.Set
 	now     time.Time
 	permits map[string]*breaker.Permit
@@ -32,10 +34,11 @@ type desk struct {
 
 func newDesk(t testing.TB, cfg breaker.Config) *desk {
 	t.Helper()
-	d := &desk{t: t, now: start, permits: map[string]*breaker.Permit{}, scopes: map[string][]breaker.Scope{}}
+	d := &desk{t: t, cfg: cfg, now: start, permits: map[string]*breaker.Permit{}, scopes: map[string][]breaker.Scope{}}
 	var err error
 	if d.set, err = breaker.New(cfg, nil, func(e breaker.Event) {
-		d.events = append(d.events, fmt.Sprintf("%s %s>%s@%v", e.Scope, e.From, e.To, e.At.Sub(start)))
+		by := map[bool]string{true: " by hand"}[e.ByHand]
+		d.events = append(d.events, fmt.Sprintf("%s %s>%s@%v%s", e.Scope, e.From, e.To, e.At.Sub(start), by))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +84,11 @@ func (d *desk) do(step string) string {
 		return fmt.Sprint(d.set.Reset(d.now, parse(d.t, words[1:2])[0]))
 	case "tick":
 		d.set.Tick(d.now)
+	case "reload":
+		d.cfg.RecoveryTimeout, _ = time.ParseDuration(name)
+		if err := d.set.Configure(d.cfg, nil); err != nil {
+			d.t.Fatal(err)
+		}
 	case "look":
 		st := d.set.Status(d.now, parse(d.t, words[1:2])[0])
 		return fmt.Sprintf("%s/%d/%d/%v", st.State, st.RecentFailures, st.ConcurrentInstances, st.TimeToRecovery)
@@ -188,9 +196,9 @@ func TestStates(t *testing.T) {
 			three + "; +15m start p ironic; start q ironic; good p clean; look ironic -> HALF_OPEN/0/1/0s; start r ironic -> ok; good r deploy; look ironic -> CLOSED/0/1/0s",
 			"ironic CLOSED>OPEN@0s, ironic OPEN>HALF_OPEN@15m0s, ironic HALF_OPEN>CLOSED@15m0s"},
 		{"after a trip by hand any work that goes well closes it", nil, "trip ironic 1m; +1m start p ironic; good p clean; look ironic -> CLOSED/0/0/0s",
-			"ironic CLOSED>OPEN@0s, ironic OPEN>HALF_OPEN@1m0s, ironic HALF_OPEN>CLOSED@1m0s"},
+			"ironic CLOSED>OPEN@0s by hand, ironic OPEN>HALF_OPEN@1m0s, ironic HALF_OPEN>CLOSED@1m0s"},
 		{"a cancelled probe makes room for another", nil,
-			three + "; +15m start p ironic; start q ironic; cancel p; start r ironic -> ok; start s ironic -> ironic:HALF_OPEN:1h0m0s; good p deploy; look ironic -> HALF_OPEN/0/2/0s",
+			three + "; +15m start p ironic; +1m start q ironic; cancel p; start r ironic -> ok; start s ironic -> ironic:HALF_OPEN:1h0m0s; good p deploy; look ironic -> HALF_OPEN/0/2/0s",
 			"ironic CLOSED>OPEN@0s, ironic OPEN>HALF_OPEN@15m0s"},
 		{"a probe without an outcome makes room after four recovery times, and still closes when it goes well", short,
 			three + "; +1m start p ironic; start q ironic; +4m start r ironic -> ok; good p deploy; look ironic -> CLOSED/0/2/0s",
@@ -208,14 +216,17 @@ func TestStates(t *testing.T) {
 		{"a refused start takes nothing in any scope", limits,
 			"take a group:r; take b group:r; take c group:r; start x ironic group:r -> many:3/3; look ironic -> CLOSED/0/0/0s; start y ironic -> ok; start z ironic -> ok", ""},
 		{"the state of any scope comes before the rate of another", limits,
-			"start a ironic; start b ironic; trip group:r 0s -> true; start x ironic group:r -> group:r:OPEN:15m0s", "group:r CLOSED>OPEN@0s"},
+			"start a ironic; start b ironic; trip group:r 0s -> true; start x ironic group:r -> group:r:OPEN:15m0s", "group:r CLOSED>OPEN@0s by hand"},
 		{"a permit that has ended is ended", nil, "start a ironic; bad a deploy; bad a deploy; good a deploy; cancel a; look ironic -> CLOSED/1/0/0s", ""},
 		{"trip opens for its time, again changes nothing, another time does", nil,
 			"trip ironic 2h -> true; trip ironic 2h -> false; +1h trip ironic 2h -> false; look ironic -> OPEN/0/0/1h0m0s; trip ironic 3h -> true; look ironic -> OPEN/0/0/3h0m0s",
-			"ironic CLOSED>OPEN@0s"},
+			"ironic CLOSED>OPEN@0s by hand"},
+		{"a new recovery time is for what failures have opened, from when they did, and not for what was tripped", nil,
+			three + "; trip group:r 2h; +10m reload 1h; look ironic -> OPEN/0/0/50m0s; look group:r -> OPEN/0/0/1h50m0s; +50m look ironic -> HALF_OPEN/0/0/0s",
+			"ironic CLOSED>OPEN@0s, group:r CLOSED>OPEN@0s by hand, ironic OPEN>HALF_OPEN@1h0m0s"},
 		{"reset closes and forgets the failures, and permits stay", nil,
 			"start x ironic; " + three + "; reset ironic -> true; look ironic -> CLOSED/0/1/0s; reset ironic -> false; bad d deploy; reset ironic -> true; look ironic -> CLOSED/0/1/0s",
-			"ironic CLOSED>OPEN@0s, ironic OPEN>CLOSED@0s"},
+			"ironic CLOSED>OPEN@0s, ironic OPEN>CLOSED@0s by hand"},
 		{"reset of what nobody has met changes nothing", nil, "reset group:x -> false; look group:x -> CLOSED/0/0/0s", ""},
 		{"HALF_OPEN that nobody uses for two hours closes", nil,
 			three + "; +15m tick; +1h59m tick; look ironic -> HALF_OPEN/0/0/0s; +1m tick; look ironic -> CLOSED/0/0/0s",

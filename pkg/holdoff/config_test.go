@@ -51,9 +51,9 @@ func TestOffByDefault(t *testing.T) {
 func TestGrowthStaysWithinItsBounds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := holdoff.DefaultConfig()
-		cfg.Timeout = time.Duration(rapid.Int64Min(0).Draw(rt, "timeout"))
-		cfg.GrowthCap = time.Duration(rapid.Int64Min(0).Draw(rt, "cap"))
-		cfg.Growth = rapid.Float64Range(1, 10).Draw(rt, "growth")
+		cfg.Timeout = time.Duration(rapid.OneOf(rapid.Int64Min(0), rapid.Just(int64(1)<<62)).Draw(rt, "timeout"))
+		cfg.GrowthCap = time.Duration(rapid.OneOf(rapid.Int64Min(0), rapid.Just(int64(math.MaxInt64))).Draw(rt, "cap"))
+		cfg.Growth = rapid.OneOf(rapid.Float64Range(1, 10), rapid.Just(2.0)).Draw(rt, "growth")
 		b, err := holdoff.New(cfg, nil)
 		if err != nil {
 			rt.Fatal(err)

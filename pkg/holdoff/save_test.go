@@ -160,6 +160,11 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 		if got := d.do("ask provision"); got != of.want {
 			t.Errorf("%s: %s, want %s", name, got, of.want)
 		}
+		d = newDesk(t, nil)
+		d.book.Restore(d.now, []holdoff.Record{r})
+		if d.play("active"); (len(d.ended) == 1) != strings.HasPrefix(of.want, "hold") {
+			t.Errorf("%s: it was %s, and %q ended with its success", name, of.want, d.ended)
+		}
 	}
 }
 
@@ -173,7 +178,17 @@ func TestRecordsThatNobodyWroteAreRefused(t *testing.T) {
 			t.Errorf("%.40s: %+v, %v", line, r, err)
 		}
 	}
-	if line, err := (holdoff.Record{UUID: strings.Repeat("a", holdoff.MaxLine)}).Line(); err == nil {
+	r := holdoff.Record{Version: holdoff.RecordVersion}
+	line, err := r.Line()
+	r.UUID = strings.Repeat("a", holdoff.MaxLine-len(line))
+	if line, err = r.Line(); err == nil {
+		_, err = holdoff.ParseRecord(line)
+	}
+	if err != nil {
+		t.Errorf("the longest record: %v", err)
+	}
+	r.UUID += "a"
+	if line, err = r.Line(); err == nil {
 		t.Errorf("a record of %d bytes was written", len(line))
 	}
 }
