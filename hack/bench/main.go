@@ -91,14 +91,16 @@ func bench(ctx context.Context) error {
 			failed = append(failed, err)
 		}
 	}
-	fmt.Printf("\n%s %s/%s, %d CPUs, load before: %s\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), strings.TrimSpace(string(before)))
+	fmt.Printf("\n%s %s/%s, %d CPUs, load before: %s\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), strings.TrimSpace(string(before)))
 	return errors.Join(append(failed, writeTable(os.Stdout, found, skipped))...)
 }
 
 // goBench shows what go test prints and keeps the results. An interrupt reaches
 // the benchmark as a person's Ctrl-C would.
 func goBench(ctx context.Context, r run, into results) error {
-	args := slices.Concat([]string{"test", "-run", "^$", "-timeout", "10m", "-bench", "^Benchmark" + r.name + "$"}, strings.Fields(r.args), []string{r.pkg})
+	args := []string{"test", "-run", "^$", "-timeout", "10m", "-bench", "^Benchmark" + r.name + "$"}
+	args = slices.Concat(args, strings.Fields(r.args), []string{r.pkg})
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var text strings.Builder

@@ -27,7 +27,8 @@ type moduleInfo struct {
 
 // findModules reads which modules a binary was built of, and their licences in Go's module cache.
 func (r *release) findModules(ctx context.Context, arch string, info *buildinfo.BuildInfo) ([]moduleInfo, error) {
-	list, err := r.output(ctx, buildEnv(arch), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}", "./cmd/ironic-throttle")
+	const format = "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}"
+	list, err := r.output(ctx, buildEnv(arch), "go", "list", "-deps", "-f", format, "./cmd/ironic-throttle")
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,8 @@ func (r *release) bill(p program) ([]byte, error) {
 		}
 		refs = append(refs, purl)
 		all = append(all, cdx.Component{
-			BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: purl, Licenses: &licences,
+			BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: purl,
+			Licenses: &licences,
 		})
 	}
 	main, rest, below := all[0], all[1:], refs[1:]

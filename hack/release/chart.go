@@ -17,7 +17,8 @@ func chartVersion(version string) string {
 	return "0.0.0-g" + version // a hash may be digits with a zero in front, which is no version
 }
 
-// chart packs the Helm chart, with the files of deploy/ that it links to. Helm's own Save writes the time of day into it.
+// chart packs the Helm chart, with the files of deploy/ to which it links. Helm's own Save would write the time of day
+// into it.
 func (r *release) chart() error {
 	files, err := r.chartFiles()
 	if err != nil {

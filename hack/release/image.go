@@ -34,7 +34,8 @@ func (r *release) runs() v1.Config {
 	}
 }
 
-// container builds the image for one processor, from scratch: the binary and what the throttle uses of a distroless base.
+// container builds the image for one processor from scratch: the binary, and the files of a distroless base that it
+// needs.
 func (r *release) container(p program) (v1.Image, error) {
 	own, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {
@@ -42,7 +43,8 @@ func (r *release) container(p program) (v1.Image, error) {
 	}
 	files := []file{
 		{path: "ironic-throttle", mode: 0o755, content: p.binary},
-		{path: "licenses/"}, {path: "licenses/LICENSE", content: own}, {path: "licenses/LICENSES-OF-OTHERS", content: licences(p)},
+		{path: "licenses/"}, {path: "licenses/LICENSE", content: own},
+		{path: "licenses/LICENSES-OF-OTHERS", content: licences(p)},
 		{path: "etc/"}, {path: "etc/ssl/"}, {path: "etc/ssl/certs/"},
 		{path: "etc/ssl/certs/ca-certificates.crt", content: rootCertificates()}, // where Go looks for it
 		{path: "tmp/", mode: 0o1777},
@@ -51,21 +53,25 @@ func (r *release) container(p program) (v1.Image, error) {
 	if err := writeTar(&b, files, r.date); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
-	if err != nil {
-		return nil, err
-	}
-	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
-		OS: "linux", Architecture: p.arch, Config: r.runs(), Created: v1.Time{Time: r.date}, RootFS: v1.RootFS{Type: "layers"},
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(b.Bytes())), nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return mutate.Append(image, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.date}, CreatedBy: "hack/release"}})
+	created := v1.Time{Time: r.date}
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+		OS: "linux", Architecture: p.arch, Config: r.runs(), Created: created, RootFS: v1.RootFS{Type: "layers"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	history := v1.History{Created: created, CreatedBy: "hack/release"}
+	return mutate.Append(image, mutate.Addendum{Layer: layer, History: history})
 }
 
-// rootCertificates are Mozilla's, as the Go project packs them into a module: go.sum says which.
-// Those that are trusted under conditions are left out, as a file of certificates has no way to say these.
+// rootCertificates returns Mozilla's certificates, which the Go project packs into a module of go.sum. It leaves out
+// those that are trusted only under conditions, as a file of certificates cannot say these.
 func rootCertificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
@@ -76,19 +82,22 @@ func rootCertificates() []byte {
 	return b.Bytes()
 }
 
-// file is one file, or folder, of an archive.
+// file is a file or folder of an archive.
 type file struct {
 	path    string // a folder's ends in a slash
 	mode    int64  // 0: that of a file which everybody may read
 	content []byte
 }
 
-// writeTar packs files in the order of their paths, all from one moment.
+// writeTar packs files in the order of their paths, all with the same time.
 func writeTar(to io.Writer, files []file, date time.Time) error {
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	w := tar.NewWriter(to)
 	for _, f := range files {
-		h := &tar.Header{Format: tar.FormatPAX, Typeflag: tar.TypeReg, Name: f.path, Mode: 0o644, Size: int64(len(f.content)), ModTime: date}
+		h := &tar.Header{
+			Format: tar.FormatPAX, Typeflag: tar.TypeReg, Name: f.path, Mode: 0o644, Size: int64(len(f.content)),
+			ModTime: date,
+		}
 		if strings.HasSuffix(f.path, "/") {
 			h.Typeflag, h.Mode = tar.TypeDir, 0o755
 		}

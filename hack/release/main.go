@@ -1,6 +1,6 @@
 // Command release builds everything that a release consists of into one folder: static binaries, images, a list of
-// what is in each binary (CycloneDX), manifests, a Helm chart, and the checksums of all. The same commit and Go give the
-// same bytes, on any machine: no step needs a container engine, a registry or a clock (docs/dev/releasing.md).
+// what is in each binary (CycloneDX), manifests, a Helm chart, and the checksums of all. The same commit and Go give
+// the same bytes, on any machine: no step needs a container engine, a registry or a clock (docs/dev/releasing.md).
 package main
 
 import (

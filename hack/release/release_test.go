@@ -131,8 +131,8 @@ func isTheRelease(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// TestTheArchiveHasWhatAPersonNeeds, and the bill names exactly the modules of its binary, each by a licence that we may
-// pass on; the other binary has no more of them.
+// TestTheArchiveHasWhatAPersonNeeds, and the bill names exactly the modules of its binary, each by a licence that we
+// may pass on; the other binary has no more of them.
 func TestTheArchiveHasWhatAPersonNeeds(t *testing.T) {
 	found, contents := archive(t)
 	want := []string{"-rw-r--r-- CHANGELOG.md", "-rw-r--r-- LICENSE", "-rw-r--r-- LICENSES-OF-OTHERS", "-rw-r--r-- README.md", "-rwxr-xr-x ironic-throttle", "-rwxr-xr-x ironic-throttle-lab"}

@@ -17,7 +17,7 @@ type Breaker struct {
 	InstancesThisMinute int       `json:"instancesThisMinute"`      // starts in the last 60 seconds; 0 without a RateLimit
 	RateLimit           int       `json:"rateLimit"`                // starts that a minute may have; 0: any number
 	ConcurrentInstances int       `json:"concurrentInstances"`      // hosts of the scope that got a yes and are not done
-	MaxConcurrent       int       `json:"maxConcurrent"`            // how many there may be
+	MaxConcurrent       int       `json:"maxConcurrent"`            // how many there may be: the limit of their pool
 	LastStateChange     time.Time `json:"lastStateChange,omitzero"` // zero: never since the start
 	TimeToRecovery      float64   `json:"timeToRecoverySeconds"`    // until HALF_OPEN, in seconds; 0 unless OPEN
 	Scope               string    `json:"scope"`                    // "ironic", or a conductor group: "group:rack1"
@@ -26,14 +26,14 @@ type Breaker struct {
 	ProbeLimit          int       `json:"probeLimit"`               // how many may try at once
 	Tripped             bool      `json:"tripped,omitempty"`        // an operator opened it
 	// Causes are those of RecentFailures, or of the failures that opened the breaker. The most frequent comes first.
-	Causes []BreakerCause `json:"causes"`
+	Causes []BreakerCause `json:"causes"` // at most 20
 }
 
 // BreakerCause is a text of Ironic's last_error, without the parts that differ between nodes.
 type BreakerCause struct {
 	Text  string   `json:"text"`
 	Count int      `json:"count"` // failures with this text
-	Hosts []string `json:"hosts"` // at most three of their hosts
+	Hosts []string `json:"hosts"` // at most three of their hosts, NAMESPACE~NAME or the UUID of the node
 }
 
 // TripRequest is the body of POST /v1/breakers/{scope}/trip.

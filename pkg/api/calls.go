@@ -57,9 +57,9 @@ func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
 	return get[Queue](ctx, c, "/v1/queue?"+values.Encode())
 }
 
-// Why tells why one host waits or works, and what an operator can do. name is that of the BareMetalHost, or its node's
-// UUID; without a namespace, the name of a node. A host that the throttle does not know has StandingUnknown, not an
-// error.
+// Why tells why one host waits or works, and what an operator can do. namespace and name are those of the
+// BareMetalHost; without a namespace, name is the name or UUID of a node. A host that the throttle does not know has
+// StandingUnknown: it is no error.
 func (c *Client) Why(ctx context.Context, namespace, name string) (Why, error) {
 	return get[Why](ctx, c, "/v1/why/"+hostPath(namespace, name))
 }

@@ -61,7 +61,7 @@ type Slots struct {
 	Free     int `json:"free"`     // those of a conductor group are free in the total too
 	Leased   int `json:"leased"`   // of Occupied: their hosts were not seen at work yet
 	Booting  int `json:"booting"`  // nodes at work without a yes and without agent_url: they take no slot yet
-	Waiting  int `json:"waiting"`  // hosts that want a slot and have none
+	Waiting  int `json:"waiting"`  // hosts in line for a slot
 }
 
 // Occupant is a host that holds a slot, or whose node is at work without one.
