@@ -269,7 +269,7 @@ func (p *policy) countPools(now time.Time) {
 			pool.Failed++
 		}
 		if h.State().Failed() { // only a fetch shows that somebody has repaired it
-			p.c.ledger.Recheck(now, h)
+			p.c.ledger.Recheck(h)
 		}
 	})
 	for _, group := range slices.Sorted(maps.Keys(p.pools)) {

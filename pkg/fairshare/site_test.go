@@ -106,6 +106,8 @@ func (s *site) inconsistent() string {
 //	ask HOST [errors=N] [group=G]   yes, or its position: 3, or 3 capped
 //	end HOST | fail HOST            its work ends, and a poll shows it
 //	stop HOST | leave HOST          something stops it; it wants nothing any more
+//	join HOST INTO                  both are records of one host, that of INTO
+//	waited HOST                     since it asked first
 //	queue                           those that are in line, in their order
 //	limit N                         another limit
 func (s *site) do(line string) string {
@@ -151,6 +153,13 @@ func (s *site) do(line string) string {
 		s.order.Stop(s.find(words[1]))
 	case "leave":
 		s.order.Leave(s.find(words[1]))
+	case "join":
+		from := s.find(words[1])
+		turn := from.Turn
+		s.order.Leave(from)
+		s.order.Inherit(s.find(words[2]), turn)
+	case "waited":
+		return s.now.Sub(s.find(words[1]).Turn.Since).String()
 	case "limit":
 		n, _ := strconv.Atoi(words[1])
 		s.slots.Limits = slots.Limits{Total: n}

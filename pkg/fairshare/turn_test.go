@@ -198,6 +198,18 @@ var situations = []struct {
 		leave b
 		ask b => 2
 		queue => c,b`},
+	{"another record of a host gets its place and time, unless it has a place", slots.Limits{Total: 1}, nil, `
+		ask a => yes
+		ask b => 1
+		ask d => 2
+		leave d
+		+5s ask b => 1
+		+5s ask c => 2
+		join b d
+		queue => d,c
+		waited d => 10s
+		join c d
+		queue => d`},
 	{"a higher limit lets the first ones start, a lower one nobody", slots.Limits{Total: 1}, nil, `
 		ask a => yes
 		ask b => 1

@@ -129,7 +129,7 @@ func (l *Ledger) done(h *Host, ask *Ask) bool {
 		return true
 	case !h.idle() || h.Seen.Seq <= max(h.yesSeq, l.broke) || l.now.Sub(h.Seen.At) > doneMaxAge:
 		return false
-	case s != nil && (s.Phase == Working || s.inDoubt() || !l.usedUp(h)):
+	case s != nil && (s.inDoubt() || !l.usedUp(h)):
 		return false
 	case nothing:
 		return true

@@ -24,7 +24,6 @@ type Host struct {
 
 	everYes  bool // it was ever told yes: its busy node counts
 	wanted   bool // it is on the list of nodes to fetch
-	gone     bool // the ledger has forgotten it, or merged it into another
 	HasAsked bool
 	Deployed bool  // it had an instance when it asked last
 	missing  uint8 // fetches in a row that Ironic answered with 404

@@ -115,7 +115,7 @@ func (l *Ledger) end(h *Host, how How) {
 // update brings live and counts up to date after the slot or the observation of h has changed.
 func (l *Ledger) update(h *Host) {
 	l.counts = nil
-	if !h.gone && (h.Slot != nil || h.Works || !h.cleansUp.IsZero()) {
+	if h.Slot != nil || h.Works || !h.cleansUp.IsZero() {
 		l.live[h] = struct{}{}
 	} else {
 		delete(l.live, h)

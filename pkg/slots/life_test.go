@@ -226,6 +226,10 @@ func (s *stage) is(word, result string) bool {
 		name, want, _ := strings.Cut(phase, "=")
 		h := s.Find(slots.ID{UUID: nodes.UUID(name), Name: nodes.Name(name)})
 		return h != nil && h.Failures == number(want)
+	case strings.HasPrefix(word, "asked:"):
+		name, want, _ := strings.Cut(phase, "=")
+		h := s.Find(slots.ID{UUID: nodes.UUID(name)})
+		return h != nil && h.HasAsked && h.AskedAt.After(start) && string(h.Asked.Op) == want
 	case strings.Contains(word, "/"):
 		pool, want, ok := strings.Cut(word, "=")
 		if !ok {
@@ -251,7 +255,7 @@ func (s *stage) String() string {
 	return b.String()
 }
 
-// inconsistent compares the totals with what was told, and the numbers of every pool with a count of the hosts.
+// inconsistent compares the totals with what was told, those who are shown with the hosts, and the numbers of every pool with a count of the hosts.
 func (s *stage) inconsistent() string {
 	totals := api.Totals{
 		Granted: s.count["granted"], Finished: s.count["finished"], Expired: s.count["unused"],
@@ -260,6 +264,11 @@ func (s *stage) inconsistent() string {
 	}
 	if got := s.Totals(); got != totals {
 		return fmt.Sprintf("totals are %+v, told was %+v", got, totals)
+	}
+	for _, o := range s.Occupancy(s.now).Occupants {
+		if h := s.Find(slots.ID{UUID: o.NodeUUID, Name: o.Name}); h == nil || h.UUID != o.NodeUUID {
+			return fmt.Sprintf("%+v is shown, and is no host, or is %+v", o, h)
+		}
 	}
 	want := map[slots.Pool]api.Slots{}
 	s.All(func(h *slots.Host) {

@@ -39,7 +39,7 @@ var names = []life{
 		ironic a inspecting; +5s poll             => a:working
 		ironic a manageable; +5s poll             => a:inspect-success a:reached a:finished
 		ask a inspect state=inspecting            => done
-		+45s poll; ask a inspect state=inspecting => done
+		+45s poll; ask a inspect state=manageable => done
 		+1s poll; ask a inspect state=inspecting  => granted`},
 	{name: "an inspection that ended well, but the node has moved on or has an error since", lines: `
 		ask b inspect; ask a inspect                       => granted 2/2
@@ -53,7 +53,9 @@ var names = []life{
 		ask a inspect                  => full
 		+5s poll                       => fetch:none
 		ask a provision                => full
-		+5s poll                       => fetch:a`},
+		+5s poll                       => fetch:a
+		ask c deprovision              => full
+		+5s poll                       => fetch:c`},
 	{name: "a node that was cleaned was not inspected by that", lines: `
 		ironic a cleaning agent; +5s poll; ironic a manageable; +5s poll; +45s poll
 		ask a inspect state=inspecting => granted`},
@@ -135,6 +137,14 @@ var names = []life{
 		ask a provision name => granted
 		ask a provision uuid => granted 2/2
 		ask a provision      => held 1/2 a:merged hosts=1`},
+	{name: "a dry run of an ask by both sees the slot of either", change: total(1), lines: `
+		ask a provision name => granted
+		ask a provision uuid => full
+		peek a provision     => held quiet hosts=2
+		ask a provision      => held a:merged hosts=1`},
+	{name: "what its name has asked for last is what the node has", lines: `
+		ironic a cleaning called=x; poll; ironic a manageable called=a; ask a inspect name => granted
+		+5s poll             => a:merged a:leased hosts=1 asked:a=inspect`},
 	{name: "the name of another node is another host", lines: `
 		ironic a available; ask a provision => granted
 		+5s poll; ask a provision uuid=a2   => granted 2/2 hosts=2`},
@@ -216,5 +226,9 @@ func TestStrangersAreBounded(t *testing.T) {
 	}
 	if got := ask(7, false); got != slots.Open {
 		t.Errorf("one that is known already is %s", standings[got])
+	}
+	s.all(t, "+61m poll 64")
+	if got := ask(slots.MaxUnknown, false); got != slots.Open {
+		t.Errorf("one that comes when the others are forgotten is %s", standings[got])
 	}
 }

@@ -77,7 +77,7 @@ func (l *Ledger) Fetch(now time.Time, o *ironic.Observation) []string {
 	})
 	l.wanted = slices.DeleteFunc(l.wanted, func(h *Host) bool {
 		h.wanted = h.wanted && !shown[h.key()]
-		return !h.wanted || h.gone
+		return !h.wanted || l.Find(h.ID) != h
 	})
 	var keys []string
 	for _, h := range due[:min(len(due), maxFetches)] {
@@ -101,8 +101,6 @@ func (l *Ledger) depends(h *Host) bool {
 		return !h.cleansUp.IsZero()
 	case s.Phase == Leased: // has the host used it? does the node still exist?
 		return l.now.Sub(h.fetched) >= fetchGap
-	case !s.unsure.IsZero() || !h.cleansUp.IsZero():
-		return true
 	case s.Phase == Lingering:
 		return h.Seen.Seq <= h.yesSeq || l.now.Sub(s.idleAt) >= l.cfg.Linger
 	}
@@ -127,8 +125,7 @@ func (l *Ledger) Want(h *Host) {
 
 // Recheck puts the idle node of h on the list of nodes to fetch if it was not seen for Config.ListMaxAge. So the ledger
 // knows its provision state, and does not forget h.
-func (l *Ledger) Recheck(now time.Time, h *Host) {
-	l.Tick(now)
+func (l *Ledger) Recheck(h *Host) {
 	if min(l.now.Sub(h.fetched), l.now.Sub(h.Seen.At)) >= l.cfg.ListMaxAge {
 		l.Want(h)
 	}

@@ -95,23 +95,20 @@ func (l *Ledger) merge(from, h *Host) {
 	if h.Permit == nil {
 		h.Permit, from.Permit = from.Permit, nil
 	}
-	from.Slot, from.gone, from.into = nil, true, h
+	from.Slot, from.into = nil, h
 	delete(l.strangers, from)
-	l.update(from)
-	l.place(h)
+	delete(l.live, from)
 	l.update(h)
 	l.events.Merged(l.now, from, h)
 }
 
-// forget removes h.
+// forget removes h, which holds no slot and is not at work.
 func (l *Ledger) forget(h *Host) {
 	if l.byUUID[h.UUID] == h {
 		delete(l.byUUID, h.UUID)
 	}
 	l.unname(h)
 	delete(l.strangers, h)
-	h.Slot, h.Node, h.Works, h.busy, h.gone = nil, nil, false, false, true
-	l.update(h)
 	l.events.Merged(l.now, h, nil)
 }
 
