@@ -127,7 +127,6 @@ func (c *Controller) resize(now time.Time) error {
 	cfg.Limits = inForce(c.limiters, cfg.Limits)
 	err := c.ledger.Configure(now, cfg)
 	c.order.Configure(c.cfg.Weights)
-	c.order.SlotsChanged(now)
 	return err
 }
 
