@@ -57,12 +57,12 @@ var limits = []limit{
 	{"server, page, metrics", []string{"server, page, metrics"}, false, 2_150}, // wanted: 2,100
 	{"their tests", []string{"api", "server, page, metrics"}, true, 2_300},
 
-	{"the decision", []string{slots}, false, 5_600}, // wanted: 5,500
+	{"the decision", []string{slots}, false, 5_500},
 	{"failures and sizing", []string{failures}, false, 2_200},
-	{"the tests of both", []string{slots, failures}, true, 5_100},
+	{"the tests of both", []string{slots, failures}, true, 5_700}, // rows against 200 mutants
 	{"reading Ironic", []string{reading}, false, 2_300},
 	{"the gateway", []string{proxy}, false, 2_320}, // wanted: 2,300; TLS versions are in it
-	{"the tests of both", []string{reading, proxy}, true, 7_450},
+	{"the tests of both", []string{reading, proxy}, true, 7_500},
 	{"the cluster", []string{cluster}, false, 3_475}, // wanted: 3,300
 	{"the tests of the cluster", []string{cluster}, true, 2_380},
 	{"planned work", []string{"planned work"}, false, 6_310},             // wanted: 5,800
