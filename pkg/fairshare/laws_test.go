@@ -268,7 +268,8 @@ func TestFailingHostsHoldAQuarterWhileHealthyOnesWait(t *testing.T) {
 
 // About half of all hosts get a slot within the time that they are told first, and nine of ten within the longer one.
 func TestWaitsAreAsTold(t *testing.T) {
-	good, bad := &namespace{name: "good", weight: 1, gap: 60 * time.Second}, &namespace{name: "bad", weight: 1, gap: 60 * time.Second, errors: 2}
+	good := &namespace{name: "good", weight: 1, gap: 60 * time.Second}
+	bad := &namespace{name: "bad", weight: 1, gap: 60 * time.Second, errors: 2}
 	c := newCrowd(8, 10*time.Minute, []int{30, 30}, good, bad)
 	c.settle(time.Hour)
 	c.play(6 * time.Hour)

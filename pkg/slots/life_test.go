@@ -255,7 +255,8 @@ func (s *stage) String() string {
 	return b.String()
 }
 
-// inconsistent compares the totals with what was told, those who are shown with the hosts, and the numbers of every pool with a count of the hosts.
+// inconsistent compares the totals with what was told, those who are shown with the hosts, and the numbers of every pool
+// with a count of the hosts.
 func (s *stage) inconsistent() string {
 	totals := api.Totals{
 		Granted: s.count["granted"], Finished: s.count["finished"], Expired: s.count["unused"],
