@@ -271,7 +271,7 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 // provision state that was last seen, "" if none was.
 func (l *Ledger) nodeGone(h *Host, last ironic.State) {
 	l.events.WorkEnded(l.now, Ending{Host: h, Result: Gone, State: last})
-	h.work, h.failed, h.everYes, h.yesSeq, h.named = nil, stamp{}, false, 0, false
+	h.work, h.failed, h.everYes, h.named = nil, stamp{}, false, false
 	h.Failures, h.failedAt, h.inspected = 0, "", time.Time{}
 	l.unname(h)
 }
