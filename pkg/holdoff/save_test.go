@@ -179,9 +179,10 @@ func TestRecordsThatNobodyWroteAreRefused(t *testing.T) {
 		}
 	}
 	r := holdoff.Record{Version: holdoff.RecordVersion}
+	empty, _ := r.Line()
+	r.UUID = strings.Repeat("a", holdoff.MaxLine-len(empty))
 	line, err := r.Line()
-	r.UUID = strings.Repeat("a", holdoff.MaxLine-len(line))
-	if line, err = r.Line(); err == nil {
+	if err == nil {
 		_, err = holdoff.ParseRecord(line)
 	}
 	if err != nil {

@@ -116,7 +116,7 @@ func (w *World) CreateNode(now time.Time, s NodeSpec) (string, error) {
 	return n.uuid, nil
 }
 
-// set sets to to value, unless value is "".
+// set gives to the value, unless that is "".
 func set[T ~string](to *T, value T) {
 	if value != "" {
 		*to = value

@@ -25,7 +25,7 @@ func (w *words) word(what string) string {
 	return first
 }
 
-// takes takes the next word if it is that one, and reports whether it is.
+// takes reports whether the next word is that one, and then takes it.
 func (w *words) takes(word string) bool {
 	is := len(w.list) > 0 && w.list[0] == word
 	if is {

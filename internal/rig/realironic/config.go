@@ -63,10 +63,9 @@ func (p place) config() settings {
 			// json-rpc connects to this host.
 			"host": "localhost", "my_ip": child.Loopback,
 			"auth_strategy": "noauth", "rpc_transport": "json-rpc",
-			"state_path": p.seen(), "tempdir": p.seen("tmp"),
+			"state_path": p.seen(), "tempdir": p.seen("tmp"), "graceful_shutdown_timeout": "5",
 			"enabled_hardware_types":    "fake-hardware,redfish,ipmi",
 			"default_network_interface": "noop",
-			"graceful_shutdown_timeout": "5",
 		},
 		"api":              {"host_ip": child.Loopback, "port": api, "api_workers": "1"},
 		"json_rpc":         {"auth_strategy": "noauth", "host_ip": child.Loopback, "port": rpc},

@@ -265,7 +265,7 @@ func (f *flight) depart() {
 	})
 }
 
-// breaks breaks the connection. Ironic may take the PUT before that, within the settling time after it, or never.
+// breaks ends the connection. Ironic may take the PUT before that, within the settling time after it, or never.
 func (f *flight) breaks() {
 	w, r := f.w, f.r
 	broke := w.hurry(15 * time.Second)
