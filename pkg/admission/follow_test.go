@@ -193,6 +193,8 @@ var forwards = []situation{
 		ask a provision               => granted
 		ironic b deploy_hold; put p b unhold => granted 2/1
 		ask c provision               => full`},
+	{"an unhold is not refused to a host that Ironic has not shown either, and that has not waited", "group:rack=1", `
+		put p a unhold                => granted waited=0`},
 	{"in mode observe the PUT of a host with a slot is noted, though enforce would refuse it", "observe limit=4 holdoff=1h", `
 		ironic a active; ask a deprovision; ironic a deleting; +5s poll; ironic a cleaning; +5s poll
 		ironic a clean_failed error=x; +1m poll; ask a deprovision => granted

@@ -19,6 +19,7 @@ import (
 //	a:waiting      how a host stands, as why says
 //	a:waits        what Events may say of it: it waits, works or rests
 //	held=1+2       the failed hosts: held, and not
+//	waited=3       for how many seconds those waited that have got a slot
 //	queue=a,b      who waits, in this order; stopped=1: how many a failure stops, parked=1: how many ask no more or so
 //	holding=b:1    tenants in the queue, and how many slots each holds
 //	a:failed       the controller told this during the line; quiet: nothing
@@ -67,6 +68,8 @@ func (s *stage) is(word, result string) bool {
 		return value == fmt.Sprint(s.QueueOf(s.now, api.QueueQuery{Limit: 0}).Pools[0].Silent)
 	case key == "holding":
 		return value == s.holding()
+	case key == "waited":
+		return value == fmt.Sprint(status.Turns.Waits.SumSeconds)
 	case key == "held":
 		return value == fmt.Sprintf("%d+%d", status.Holds.Held, status.Holds.Failed)
 	case slices.Contains([]string{"waits", "works", "rests"}, standing):
