@@ -33,6 +33,11 @@ var counted = []life{
 	{name: "a busy node that was told that nothing is left to start", lines: `
 		ironic a active; +5s send w a; come w; ask a provision => done
 		ironic a deploying; +5s poll                           => a:began a:notice-foreign 1/2`},
+	{name: "a busy node whose host asked while it was at work before", lines: `
+		ironic a deploying agent; +5s poll => a:began
+		ask a none                         => held
+		ironic a active; +5s poll          => a:finished
+		ironic a deleting; +5s poll        => a:began a:notice-foreign 1/2`},
 	{name: "a host at work that asks", lines: `
 		ironic a wait_call-back; +5s poll => a:booting
 		ask a provision                   => held a:working a:began 1/2`},

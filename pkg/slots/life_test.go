@@ -91,7 +91,8 @@ var endings = []life{
 		ironic a available; ask a provision => granted
 		ask a none                          => held a:leased
 		+45s poll                           => a:leased
-		ask a none                          => done 0/2 a:finished`},
+		ask a none                          => done 0/2 a:finished
+		+5s poll                            => fetch:a`},
 
 	// What ends no slot.
 	{name: "an observation that was sent before the last yes", lines: `
