@@ -55,7 +55,7 @@ var consequences = []situation{
 		ironic a available; +5s poll  => a:rests`},
 	{"a rebuild that fails has an instance, and is not held", "holdoff=1h", `
 		ironic a active; ask a provision; poll; put p a rebuild; sent p; answered p 202
-		ironic a deploying; +5s poll; ironic a deploy_failed error=x; +5s poll => a:failed
+		ironic a deploying; +5s poll; ironic a deploy_failed error=x; +5s poll => a:failed cause:x
 		ask a provision               => granted`},
 	{"a host that waits, and has failed meanwhile", "limit=1 holdoff=1h", `
 		ironic h available; ironic a available; ask h provision; ask a provision; poll => queue=a

@@ -378,7 +378,7 @@ func (s *stage) hearFailures(notices []admission.FailureNotice) {
 			admission.HoldEnded:   n.Hold.Name + ":" + n.End,
 			admission.PoolChanged: fmt.Sprintf("pool-%s:paused=%v", n.Pool.Pool, n.Pool.Paused),
 		}[n.Kind]
-		s.told = append(s.told, text)
+		s.told = append(s.told, text, "cause:"+n.Hold.Cause)
 		for _, cause := range n.Causes {
 			s.told = append(s.told, "by:"+strings.Join(cause.Hosts, ","))
 		}
