@@ -177,6 +177,7 @@ func (m *movers) leave() {
 	m.ironic.ClearFault(0)
 	m.play(move{what: "free"})
 	m.out.Wait()
+	m.pass(15 * time.Second) // for what a slow Ironic still does though nobody waits for its answer
 	m.end()
 	synctest.Wait()
 }
