@@ -91,10 +91,10 @@ var planned = []situation{
 		trip group:rack; ask a provision planned => starting
 		ironic a available; poll; ask a provision planned => planned-yields wait=60 says:every_circuit_breaker_is_CLOSED
 		reset group:rack; ask a provision planned => granted`},
-	{"while a host waits that boots in another way", "limit=1 media=1", `
+	{"not behind a host that waits for slots of another kind", "limit=1 media=2", `
 		ironic a available; ironic c available boot=redfish-virtual-media
 		ask a provision; ask b provision; ask c provision planned; poll; ask a provision => granted
-		ask b provision; ask c provision planned => planned-yields c:waits`},
+		ask b provision; ask c provision planned => granted`},
 	{"while a conductor group is paused", "limit=10 maxfailed=0", `
 		ironic b deploying agent group=rack; ironic a available; ask a none; ask a provision dry; +5s poll
 		ironic b deploy_failed error=x; +5s poll; ask a provision planned; poll

@@ -235,16 +235,28 @@ func (p *policy) failed(now time.Time, h *slots.Host, e slots.Ending, kind holdo
 	return fresh
 }
 
-// breakerChanged takes in a change of a breaker's state.
+// breakerChanged takes in a change of a breaker's state. When it opens, its hosts leave the line until they ask again.
 func (p *policy) breakerChanged(e breaker.Event) {
 	notice := FailureNotice{
 		Kind: BreakerChanged, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
 		Causes: p.c.showCauses(e.Causes),
 	}
 	p.notices = append(p.notices, notice)
-	if p.shut[e.Scope] = true; e.To == breaker.Closed {
+	switch e.To {
+	case breaker.Closed:
 		delete(p.shut, e.Scope)
+	case breaker.Open:
+		p.shut[e.Scope] = true
+		p.c.stopAll(func(h *slots.Host) bool { return slices.Contains(p.scopes(h), e.Scope) })
 	}
+}
+
+func (c *Controller) stopAll(affected func(*slots.Host) bool) {
+	c.order.Each(func(h *slots.Host) {
+		if affected(h) {
+			c.order.Stop(h)
+		}
+	})
 }
 
 // countPools counts, in each conductor group, the hosts that have failed or are held, and pauses or reopens the group.
@@ -278,8 +290,12 @@ func (p *policy) countPools(now time.Time) {
 		if pool.Paused {
 			p.paused++
 		}
-		if pool.Paused != (before != nil && before.Paused) {
-			p.notices = append(p.notices, FailureNotice{Kind: PoolChanged, Pool: *pool})
+		if pool.Paused == (before != nil && before.Paused) {
+			continue
+		}
+		p.notices = append(p.notices, FailureNotice{Kind: PoolChanged, Pool: *pool})
+		if pool.Paused {
+			p.c.stopAll(func(h *slots.Host) bool { return h.Group == group })
 		}
 	}
 }

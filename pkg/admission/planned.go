@@ -49,11 +49,12 @@ func (c *Controller) yields(now time.Time, h *slots.Host) string {
 	return ""
 }
 
-// demand counts the other hosts that want a slot, and returns the name of one in its namespace.
+// demand counts the other hosts that want a slot that h could take, and returns the name of one in its namespace.
 // Silent hosts count too, as they may come back, and held hosts, as their holds end.
 func (c *Controller) demand(now time.Time, h *slots.Host) (n int, name string) {
 	c.order.Each(func(x *slots.Host) {
-		if x == h || now.Sub(x.Turn.Last) >= goneAfter {
+		competes := x.Turn.Pool.VirtualMedia == h.Pool.VirtualMedia || c.policy.rate > 0
+		if x == h || !competes || now.Sub(x.Turn.Last) >= goneAfter {
 			return
 		}
 		n++
