@@ -205,6 +205,8 @@ func (l *Ledger) NothingLeft(now time.Time, h *Host) {
 	}
 	if h.Slot != nil {
 		if h.Slot.Phase == Leased { // it may have started work since the last observation
+			l.seq++
+			h.yesSeq = l.seq
 			l.Want(h)
 		}
 		l.end(h, Finished)

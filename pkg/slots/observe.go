@@ -119,7 +119,8 @@ func (l *Ledger) recreated(id ID, known *Host) *Host {
 		return nil
 	}
 	delete(l.byUUID, h.UUID)
-	h.UUID, h.Node, h.work = "", nil, nil
+	h.UUID, h.Seen, h.Node, h.Works, h.busy = "", ironic.Mark{}, nil, false, false
+	h.work, h.failed, h.missing = nil, stamp{}, 0
 	h.Slot.Phase, h.Slot.busySeq, h.Slot.idleAt, h.Slot.did = Leased, 0, time.Time{}, ""
 	return h
 }
@@ -248,6 +249,7 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 	last := h.State()
 	h.Seen, h.Node, h.Works, h.busy = o.Mark, nil, false, false
 	h.fetched, h.wanted, h.cleansUp = l.now, false, time.Time{}
+	l.place(h)
 	switch s := h.Slot; {
 	case s == nil:
 		if h.UUID != "" {

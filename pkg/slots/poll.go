@@ -101,6 +101,8 @@ func (l *Ledger) depends(h *Host) bool {
 		return !h.cleansUp.IsZero()
 	case s.Phase == Leased: // has the host used it? does the node still exist?
 		return l.now.Sub(h.fetched) >= fetchGap
+	case !s.unsure.IsZero() || !h.cleansUp.IsZero():
+		return true
 	case s.Phase == Lingering:
 		return h.Seen.Seq <= h.yesSeq || l.now.Sub(s.idleAt) >= l.cfg.Linger
 	}

@@ -98,6 +98,7 @@ func (l *Ledger) merge(from, h *Host) {
 	from.Slot, from.into = nil, h
 	delete(l.strangers, from)
 	delete(l.live, from)
+	l.place(h)
 	l.update(h)
 	l.events.Merged(l.now, from, h)
 }
